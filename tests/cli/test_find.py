@@ -16,7 +16,7 @@ import rispy
 from command_line import Command, Outcome
 from evidencebench import Finding, Unit, find_evidence, read_paper
 from evidencebench.execution.finding import PaperVerdict
-from evidencebench.pages.findings import grouped, not_searched, told
+from evidencebench.execution.findings import grouped, not_searched, told
 from evidencebench.papers.paper import LeftOut, Loss, Place, UnitKind
 from evidencebench.systems.directions import ReportedDirection, Stance, reported_directions
 

@@ -17,15 +17,15 @@ from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lin
 from evidencebench.cli.output import OutputFile, ProgressReporter, print_json, print_prose, print_table, refuse_existing
 from evidencebench.cli.papers import PaperFile, paper_files, read_papers
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError, UnreadableError
+from evidencebench.execution import findings as telling
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.finding import DEFAULT_FINDER, Finding, PaperVerdict, find_evidence
 from evidencebench.execution.making import asks_model, make_system
+from evidencebench.execution.marked_pdfs import MarkedCopies, planned_copies, write_copies
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.files.atomic import write_whole
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.pages import findings as telling
 from evidencebench.pages.findings_page import findings_page
-from evidencebench.pages.marked_pdfs import MarkedCopies, planned_copies, write_copies
 from evidencebench.papers.duplicates import without_duplicates
 from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper

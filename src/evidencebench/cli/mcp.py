@@ -9,9 +9,9 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
 from evidencebench.execution.finding import DEFAULT_FINDER, find_evidence
+from evidencebench.execution.findings import finding_record
 from evidencebench.execution.making import make_system
 from evidencebench.integrations.mcp import PaperShelf, make_server
-from evidencebench.pages.findings import finding_record
 from evidencebench.papers.fetching import BASE_URL, EuropePmc
 from evidencebench.papers.paper import Paper
 from evidencebench.provenance import require_extra

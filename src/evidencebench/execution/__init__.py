@@ -9,6 +9,8 @@ In reading order:
 * `changes`: Changed queries over a data set
 * `exchanges`: Prompts and replies of a run, made again
 * `finding`: find_evidence
+* `findings`: What `find` found, in words and files
+* `marked_pdfs`: Copies of PDFs with their evidence highlighted
 * `unit_search`: Search of rows of tables, captions and notes
 * `rewriting`: Hypotheses rewritten by a model, over a data set
 * `compatibility`: Whether a run, its labels and a data set belong together

@@ -7,9 +7,7 @@ In reading order:
 * `viewer`: A data set with its systems, as the viewer and the report show it
 * `figures`: Charts of scores: as SVG, as PNG, and as text in a terminal. Their input is numbers and names only
 * `report`: The report: one HTML file that shows the scores of runs on a data set, with intervals, tests and papers
-* `findings`: What `find` found, in words and files
 * `findings_page`: What `find` found, as a page
-* `marked_pdfs`: Copies of PDFs with their evidence highlighted
 * `app`: The local app: a server for the paper viewer, with data of any size
 * `people`: The pages for people who answer tasks, each by name
 * `disagreements`: Disagreements as a page

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import quote
 
+from evidencebench.execution import findings as telling
 from evidencebench.execution.finding import Finding, PaperVerdict
-from evidencebench.pages import findings as telling
 from evidencebench.pages.html import Node, as_html, node, static_page
 from evidencebench.papers.paper import Paper, Place
 from evidencebench.query import Kind

@@ -4,7 +4,7 @@ import io
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count, cycle, groupby
+from itertools import cycle, groupby
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from evidencebench.errors import DataError, NothingKeptError
 from evidencebench.files.disk import read_bytes
 from evidencebench.files.workbook import workbook
 from evidencebench.papers.paper import Paper, Place
-from evidencebench.papers.pdf.marking import COLOURS, Highlight, tinted, with_highlights
+from evidencebench.papers.pdf.marking import COLOURS, Highlight, free_name, highlights_of, tinted, with_highlights
 from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.provenance import require_extra
 from evidencebench.query import Query
@@ -204,11 +204,7 @@ def _pdfs(table: ReviewTable) -> Exported:
             except DataError as error:
                 told.append(f"{paper.file}: not marked: {str(error).removeprefix(f'{paper.file}: ')}")
                 continue
-            file = PurePosixPath(paper.file)
-            names = chain([file.stem], (f"{file.stem}-{number}" for number in count(2)))
-            name = next(name for name in map("{}.pdf".format, names) if name.casefold() not in taken)
-            taken.add(name.casefold())
-            packed.writestr(zipfile.ZipInfo(name), marked)
+            packed.writestr(zipfile.ZipInfo(free_name(PurePosixPath(paper.file).stem, taken)), marked)
     if not taken:
         raise NothingKeptError("; ".join(["no PDF has an accepted sentence", *told]))
     return Exported(content.getvalue(), ".zip", told)
@@ -219,8 +215,7 @@ def _highlights(row: _DecidedCell, colour: tuple[float, float, float]) -> Iterat
     if row.final and row.final.note:
         note += f"\n{row.final.note}"
     for one in row.quotations():
-        for _, of_page in groupby(boxes[one.sentence], key=lambda box: box.page):
-            yield Highlight(boxes=tuple(of_page), colour=tinted(colour, _TINT), note=note)
+        yield from highlights_of(boxes[one.sentence], tinted(colour, _TINT), note)
 
 
 def _data(table: ReviewTable) -> Exported:

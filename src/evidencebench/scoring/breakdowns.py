@@ -1,23 +1,32 @@
 """Recall by place ("lost in the middle"), by kind and by budget; what each pick adds."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from bisect import bisect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice, repeat
+from itertools import accumulate, islice, pairwise, repeat
 from math import nan
 from operator import or_
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from evidencebench.data.branch_and_bound import undominated
 from evidencebench.data.cover import Coverage, ceiling, coverage_of, greedy_ranking
-from evidencebench.data.dataset import Dataset
+from evidencebench.data.dataset import Dataset, reopen_dataset
 from evidencebench.data.instance import Instance
+from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, task_named
+from evidencebench.engine.local import InProcess
+from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.execution.answers import answers_from
 from evidencebench.execution.compatibility import check_answers
 from evidencebench.query import AspectScope, Kind
+from evidencebench.runs.formats import open_run
 from evidencebench.runs.run import RunFile
+from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import AnswerSource, case_of, grade, strangers_of
 from evidencebench.scoring.measures import aspect_recall, holders_of, missed_by_draws
 from evidencebench.scoring.resampling import (
@@ -134,6 +143,40 @@ def share_group(n_at_ends: int, n_coverable: int) -> int:
     return 0 if 5 * n_at_ends > 4 * n_coverable else 4 - min(3, 5 * n_at_ends // n_coverable)
 
 
+# Properties of papers, such as their length, in bins.
+
+_ASPECT_BINS = (5, 9, 13)
+_LENGTH_BINS = (100, 150, 200, 300)
+NOTHING = "no aspect can be covered"
+
+
+def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
+    spans = (f"{first}–{after - 1} {unit}" for first, after in pairwise((1, *starts)))
+    return (*spans, f"{starts[-1]} {unit} or more")
+
+
+PROPERTIES = {
+    "the number of aspects that count": _names(_ASPECT_BINS, "aspects"),
+    "the length of the paper": _names(_LENGTH_BINS, "sentences"),
+    "what the abstract covers": (*(f"{share} in the abstract" for share in ("all", "some", "none")), NOTHING),
+    "what the ends of the paper cover": (*(f"{share} of the aspects" for share in SHARES), NOTHING),
+}
+"""Each property of an instance, with the names of its bins; `places_of` has an instance's bin in each."""
+
+
+def places_of(instance: Instance, scope: AspectScope) -> tuple[int, int, int, int]:
+    """Return the positions of an instance's bins: by aspects, by length, by the abstract, by the ends of the paper."""
+    by_aspects = bisect(_ASPECT_BINS, len(instance.labels.that_count(scope)))
+    by_length = bisect(_LENGTH_BINS, len(instance.query.sentences))
+    coverage = coverage_of(instance.labels, scope)
+    if not coverage.coverable:
+        return by_aspects, by_length, 3, len(SHARES)  # nothing can be covered
+    covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
+    by_abstract = 0 if covered == coverage.coverable else 1 if covered else 2
+    n_at_ends, n_coverable, _ = covered_at_ends(instance, scope)
+    return by_aspects, by_length, by_abstract, share_group(n_at_ends, n_coverable)
+
+
 def slopes(
     predictors: Floats, outcomes: Floats, clusters: Sequence[str], resampling: Resampling
 ) -> tuple[Estimate, ...] | None:
@@ -223,6 +266,78 @@ class BudgetedAnswers:
             return grade(case, check_answer(self.source(instance, task), n_sentences, self.rules)).recall
 
         return [[recall(budget_task(scope, k)) for k in range(1, largest + 1)] for scope in coverages]
+
+
+_BLOCK_SIZE = 32
+
+
+def recalls_of_all(
+    dataset: Dataset,
+    n_instances: int,
+    runs: Collection[RunFile],
+    controls: Sequence[str],
+    largest: int,
+    *,
+    rules: Rules,
+    engine: Engine,
+    on_progress: Callable[[int, int], object],
+) -> dict[AspectScope, tuple[Floats, list[str]]]:
+    """Return by scope a row for each instance, and the instances' clusters.
+
+    A row has the recalls of each run, of each control, and then the highest ones, at the budgets 1 to ``largest``.
+    """
+    ids = dataset.ids[:n_instances]
+    blocks = [ids[start : start + _BLOCK_SIZE] for start in range(0, len(ids), _BLOCK_SIZE)]
+    if not isinstance(engine, InProcess):
+        arguments = (dataset.file, [run.path for run in runs], rules, controls, largest)
+        parts = map_in_order(engine, _block_recalls, arguments, blocks)
+    else:
+        answers = _answers(runs, rules, controls)
+        parts = (_recalls(map(dataset.__getitem__, block), answers, largest) for block in blocks)
+    recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
+    for n_blocks, part in enumerate(parts, 1):
+        for scope, (table, clusters) in part.items():
+            recalls[scope][0].extend(table)
+            recalls[scope][1].extend(clusters)
+        on_progress(min(n_blocks * _BLOCK_SIZE, n_instances), n_instances)
+    return {
+        scope: (np.frombuffer(table).reshape(len(clusters), -1 if clusters else 0), clusters)
+        for scope, (table, clusters) in recalls.items()
+    }
+
+
+_Recalls: TypeAlias = dict[AspectScope, tuple["array[float]", list[str]]]
+"""Recalls: instance after instance, of each every system, then the ceiling, of each every budget; and the clusters."""
+
+
+def _block_recalls(
+    data: DataFile, paths: Sequence[Path], rules: Rules, controls: Sequence[str], largest: int
+) -> Callable[[Sequence[str]], _Recalls]:
+    dataset = reopen_dataset(data)
+    answers = _answers([open_run(path) for path in paths], rules, controls)
+    return lambda ids: _recalls(map(dataset.__getitem__, ids), answers, largest)
+
+
+def _recalls(instances: Iterable[Instance], answers: Sequence[BudgetedAnswers], largest: int) -> _Recalls:
+    recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
+    for instance in instances:
+        scopes = [scope for scope in recalls if instance.labels.that_count(scope)]
+        coverages = {scope: coverage_of(instance.labels, scope) for scope in scopes}
+        systems = [answered.recalls(instance, coverages, largest) for answered in answers]
+        systems.append([ceilings_by_budget(coverage, largest) for coverage in coverages.values()])
+        for scope, *of_systems in zip(scopes, *systems, strict=True):
+            for points in of_systems:
+                recalls[scope][0].extend(points)
+            recalls[scope][1].append(instance.cluster)
+    return recalls
+
+
+def _answers(runs: Iterable[RunFile], rules: Rules, controls: Sequence[str]) -> list[BudgetedAnswers]:
+    """Return the answers of runs, then of controls, which are read by the default rules, whatever those for runs."""
+    return [
+        *(BudgetedAnswers.of_run(run, rules) for run in runs),
+        *(BudgetedAnswers(source=answers_from(CONTROLS[name].named)) for name in controls),
+    ]
 
 
 def budget_task(scope: AspectScope, budget: int) -> Task:

@@ -14,8 +14,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from evidencebench.errors import EvidenceBenchError
+from evidencebench.execution import findings as telling
 from evidencebench.execution.finding import Finding, find_evidence
-from evidencebench.pages import findings as telling
 from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
 from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.html import FIND_STYLES, encode_json

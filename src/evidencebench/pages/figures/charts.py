@@ -28,7 +28,6 @@ from evidencebench.pages.figures.drawing import (
     line,
     look_of,
     marker,
-    percent_lines,
     text,
     ticks,
 )
@@ -199,6 +198,18 @@ def _describe(groups: Sequence[Group], *, signed: bool = False) -> str:
 NARROW, BROAD = 340, 780
 """Widths of a chart on a phone and across a page, where its text is of 11 pixels or more."""
 
+
+def axes(across: RowAxis, up: Scale, x_name: str, y_name: str, *, left: float, right: float) -> list[Node]:
+    """Return an axis across and an upright one from 0 to 100 %, with what they measure; the plot is between the two."""
+    drawn = [*across.lines(up.end, up.start), *across.names(up.start + 15)]
+    for share, name in PERCENT_TICKS:
+        y = up.at(share)
+        drawn += [line(left, y, right, y, "chart-grid"), text(left - 5, y + 4, name, "chart-tick", "end")]
+    shown_x, shown_y = fit_text(title_name(x_name), right - left), fit_text(title_name(y_name), right)
+    below = text((left + right) / 2, up.start + 32, shown_x, "chart-tick", "middle")
+    return [*drawn, below, text(MARGIN, up.end - 10, shown_y, "chart-tick")]
+
+
 _PLOT = 250
 _LABEL = 16
 _FOOT = 42
@@ -238,11 +249,7 @@ def line_chart(curves: Sequence[Series], *, title: str, x_name: str, y_name: str
     return chart(
         title,
         f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_describe_curve, curves))}",
-        *percent_lines(up, _LEFT, right),
-        *across.lines(top, bottom),
-        *across.names(bottom + 15),
-        text((_LEFT + right) / 2, bottom + 32, fit_text(title_name(x_name), right - _LEFT), "chart-tick", "middle"),
-        text(MARGIN, top - 10, fit_text(title_name(y_name), right), "chart-tick"),
+        *axes(across, up, x_name, y_name, left=_LEFT, right=right),
         *(band for curve, stretches in order if not curve.is_context for band in _bands(curve, stretches)),
         *(_curve(*curve) for curve in order),
         *_labels([one for one in zip(curves, drawn, strict=True) if one[0] in named], across, up, right, width),

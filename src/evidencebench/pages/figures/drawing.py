@@ -96,15 +96,6 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     return [round(number * step, digits) for number in range(first, last + 1)]
 
 
-def percent_lines(up: Scale, left: float, right: float) -> list[Node]:
-    """Return the level lines of an upright axis from 0 to 100 %, each with its number at the left."""
-    drawn: list[Node] = []
-    for tick in (0, 25, 50, 75, 100):
-        y = up.at(tick / 100)
-        drawn += [line(left, y, right, y, "chart-grid"), text(left - 5, y + 4, str(tick), "chart-tick", "end")]
-    return drawn
-
-
 def look_of(series: Series) -> str:
     if series.is_context:
         return "chart-context"

@@ -6,9 +6,9 @@ from functools import lru_cache, partial
 from starlette.responses import Response
 
 from evidencebench.errors import DataError, EvidenceBenchError
+from evidencebench.execution import findings as telling
 from evidencebench.execution.finding import Finding
 from evidencebench.files.disk import read_bytes
-from evidencebench.pages import findings as telling
 from evidencebench.pages.app.server import RefusedError
 from evidencebench.pages.paper import kind_letters
 from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow

@@ -1,23 +1,14 @@
 """Recall by budget and by kind of paper, for every system, and what the selected sentences add."""
 
-from array import array
-from bisect import bisect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from evidencebench.data.cover import Coverage, coverage_of
-from evidencebench.data.dataset import reopen_dataset
-from evidencebench.data.instance import Instance
-from evidencebench.data.sources import DataFile
+from evidencebench.data.cover import Coverage
 from evidencebench.data.tasks import Task
-from evidencebench.engine.local import InProcess
-from evidencebench.engine.protocol import Engine, map_in_order
-from evidencebench.execution.answers import answers_from
+from evidencebench.engine.protocol import Engine
 from evidencebench.pages.figures.charts import BROAD, NARROW, RowAxis, line_chart
 from evidencebench.pages.figures.data import Series
 from evidencebench.pages.html import Node, beginning_of, node
@@ -35,28 +26,22 @@ from evidencebench.pages.report.blocks import (
 )
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
-from evidencebench.query import AspectScope, Kind
-from evidencebench.runs.formats import open_run
-from evidencebench.runs.run import RunFile
+from evidencebench.query import AspectScope
 from evidencebench.scoring.breakdowns import (
     N_AT_AN_END,
-    SHARES,
-    BudgetedAnswers,
+    NOTHING,
+    PROPERTIES,
     PickCounts,
-    ceilings_by_budget,
     coverages_of,
-    covered_at_ends,
     picks_of,
-    share_group,
+    places_of,
+    recalls_of_all,
 )
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns, bootstrap_defined
-from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import percent
 from evidencebench.wording import counted
-
-_BLOCK_SIZE = 32
 
 
 class Curves(NamedTuple):
@@ -75,28 +60,23 @@ def curves_of(
     findings: Findings, largest: int, engine: Engine, on_progress: Callable[[int, int], object] = lambda *_: None
 ) -> tuple[Curves, ...]:
     """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
-    scored, ids = findings.scored, findings.dataset.ids[: findings.scored.n_instances]
+    scored = findings.scored
     on_a_board = {row.system for board in findings.boards.values() for row in board.standings if row.is_control}
     controls = [name for name in scored.controls if name in on_a_board and not CONTROLS[name].knows_labels]
     names = [*((label, False) for label in scored.runs), *((name, True) for name in controls)]
-    answers = _answers(list(scored.runs.values()), scored.rules, controls)
-    blocks = [ids[start : start + _BLOCK_SIZE] for start in range(0, len(ids), _BLOCK_SIZE)]
-    if not isinstance(engine, InProcess):
-        paths = [run.path for run in scored.runs.values()]
-        arguments = (findings.dataset.file, paths, scored.rules, controls, largest)
-        parts = map_in_order(engine, _block_recalls, arguments, blocks)
-    else:
-        parts = (_recalls(map(findings.dataset.__getitem__, block), answers, largest) for block in blocks)
-    recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
-    for n_blocks, part in enumerate(parts, 1):
-        for scope, (table, clusters) in part.items():
-            recalls[scope][0].extend(table)
-            recalls[scope][1].extend(clusters)
-        on_progress(min(n_blocks * _BLOCK_SIZE, findings.scored.n_instances), findings.scored.n_instances)
+    recalls = recalls_of_all(
+        findings.dataset,
+        scored.n_instances,
+        scored.runs.values(),
+        controls,
+        largest,
+        rules=scored.rules,
+        engine=engine,
+        on_progress=on_progress,
+    )
     curves = []
-    for scope, (table, clusters) in recalls.items():
-        if table:
-            columns = np.frombuffer(table).reshape(len(clusters), -1)
+    for scope, (columns, clusters) in recalls.items():
+        if clusters:
             points = bootstrap_defined(columns, clusters, findings.resampling)
             drawn = (
                 Series(
@@ -110,40 +90,6 @@ def curves_of(
             )
             curves.append(Curves(scope, tuple(drawn), len(clusters)))
     return tuple(curves)
-
-
-_Recalls: TypeAlias = dict[AspectScope, tuple["array[float]", list[str]]]
-"""Recalls: instance after instance, of each every system, then the ceiling, of each every budget; and the clusters."""
-
-
-def _block_recalls(
-    data: DataFile, paths: Sequence[Path], rules: Rules, controls: Sequence[str], largest: int
-) -> Callable[[Sequence[str]], _Recalls]:
-    dataset = reopen_dataset(data)
-    answers = _answers([open_run(path) for path in paths], rules, controls)
-    return lambda ids: _recalls(map(dataset.__getitem__, ids), answers, largest)
-
-
-def _recalls(instances: Iterable[Instance], answers: Sequence[BudgetedAnswers], largest: int) -> _Recalls:
-    recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
-    for instance in instances:
-        scopes = [scope for scope in recalls if instance.labels.that_count(scope)]
-        coverages = {scope: coverage_of(instance.labels, scope) for scope in scopes}
-        systems = [answered.recalls(instance, coverages, largest) for answered in answers]
-        systems.append([ceilings_by_budget(coverage, largest) for coverage in coverages.values()])
-        for scope, *of_systems in zip(scopes, *systems, strict=True):
-            for points in of_systems:
-                recalls[scope][0].extend(points)
-            recalls[scope][1].append(instance.cluster)
-    return recalls
-
-
-def _answers(runs: Sequence[RunFile], rules: Rules, controls: Sequence[str]) -> list[BudgetedAnswers]:
-    """Return the answers of runs, then of controls, which are read by the default rules, whatever those for runs."""
-    return [
-        *(BudgetedAnswers.of_run(run, rules) for run in runs),
-        *(BudgetedAnswers(source=answers_from(CONTROLS[name].named)) for name in controls),
-    ]
 
 
 def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int) -> Node:
@@ -206,10 +152,6 @@ def _title(curves: Curves) -> str:
 
 # Aspect recall by properties of the papers, such as their length.
 
-_ASPECT_BINS = (5, 9, 13)
-_LENGTH_BINS = (100, 150, 200, 300)
-_NOTHING = "no aspect can be covered"
-
 Bins = Mapping[str, Mapping[str, Estimate]]
 """Name of a bin of instances -> system -> mean aspect recall in the bin; bins without instances are left out."""
 
@@ -220,16 +162,16 @@ def breakdowns_of(findings: Findings) -> Mapping[str, Mapping[str, Bins]]:
     for instance in findings.dataset.instances(findings.scored.n_instances):
         for scope, of_scope in places.items():
             if instance.labels.that_count(scope):
-                of_scope.append(_places(instance, scope))
+                of_scope.append(places_of(instance, scope))
     by_task: dict[str, dict[str, dict[str, dict[str, Estimate]]]] = {
-        task.name: {title: {} for title in _PROPERTIES} for task in findings.tasks
+        task.name: {title: {} for title in PROPERTIES} for task in findings.tasks
     }
     for scope, of_scope in places.items():
         columns = {task.name: findings.columns(task) for task in findings.tasks if task.scope == scope}
         keys = [(task, system) for task, scores in columns.items() for system in scores]
         recalls = np.column_stack([columns[task][system].recalls for task, system in keys])
         clusters = columns[keys[0][0]][keys[0][1]].clusters
-        for place_of, (title, names) in zip(np.array(of_scope).T, _PROPERTIES.items(), strict=True):
+        for place_of, (title, names) in zip(np.array(of_scope).T, PROPERTIES.items(), strict=True):
             for place, name in enumerate(names):
                 inside = np.flatnonzero(place_of == place)
                 if inside.size:
@@ -237,33 +179,6 @@ def breakdowns_of(findings: Findings) -> Mapping[str, Mapping[str, Bins]]:
                     for (task_name, system), mean in zip(keys, means, strict=True):
                         by_task[task_name][title].setdefault(name, {})[system] = mean
     return by_task
-
-
-def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
-    spans = (f"{first}–{after - 1} {unit}" for first, after in pairwise((1, *starts)))
-    return (*spans, f"{starts[-1]} {unit} or more")
-
-
-_PROPERTIES = {
-    "the number of aspects that count": _names(_ASPECT_BINS, "aspects"),
-    "the length of the paper": _names(_LENGTH_BINS, "sentences"),
-    "what the abstract covers": (*(f"{share} in the abstract" for share in ("all", "some", "none")), _NOTHING),
-    "what the ends of the paper cover": (*(f"{share} of the aspects" for share in SHARES), _NOTHING),
-}
-"""Each property of an instance, with the names of its bins; `_places` has an instance's bin in each."""
-
-
-def _places(instance: Instance, scope: AspectScope) -> tuple[int, int, int, int]:
-    """Return the positions of an instance's bins: by aspects, by length, by the abstract, by the ends of the paper."""
-    by_aspects = bisect(_ASPECT_BINS, len(instance.labels.that_count(scope)))
-    by_length = bisect(_LENGTH_BINS, len(instance.query.sentences))
-    coverage = coverage_of(instance.labels, scope)
-    if not coverage.coverable:
-        return by_aspects, by_length, 3, len(SHARES)  # nothing can be covered
-    covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
-    by_abstract = 0 if covered == coverage.coverable else 1 if covered else 2
-    n_at_ends, n_coverable, _ = covered_at_ends(instance, scope)
-    return by_aspects, by_length, by_abstract, share_group(n_at_ends, n_coverable)
 
 
 def breakdowns_section(findings: Findings) -> Node:
@@ -295,7 +210,7 @@ def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> l
 
 def _plots(findings: Findings, task: Task, name: str, bins: Bins) -> Node:
     """Return a table with a plot for each of a few systems in each bin; below one another they can be compared."""
-    axis, drawn = RowAxis(), {name: recalls for name, recalls in bins.items() if name != _NOTHING}
+    axis, drawn = RowAxis(), {name: recalls for name, recalls in bins.items() if name != NOTHING}
     columns = {f"{group} (n = {next(iter(recalls.values())).n:,})": axis for group, recalls in drawn.items()}
 
     def row(system: Standing) -> Node:

@@ -11,19 +11,9 @@ from urllib.parse import urlencode
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import EvidenceWarning
-from evidencebench.pages.figures.charts import BROAD, NARROW, RowAxis
+from evidencebench.pages.figures.charts import BROAD, NARROW, RowAxis, axes
 from evidencebench.pages.figures.data import Series, bar_title, fit_text, shown_name, title_name, value_text
-from evidencebench.pages.figures.drawing import (
-    MARGIN,
-    Scale,
-    chart,
-    line,
-    look_of,
-    marker,
-    percent_lines,
-    text,
-    ticks,
-)
+from evidencebench.pages.figures.drawing import Scale, chart, line, look_of, marker, text, ticks
 from evidencebench.pages.html import Child, Node, beginning_of, node
 from evidencebench.pages.report.blocks import by_task, figure, folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
@@ -240,11 +230,7 @@ def _cost_chart(points: Sequence[tuple[float, Series]], title: str, unit: str, w
     return chart(
         title,
         "; ".join(words),
-        text(MARGIN, _TOP - 10, "aspect recall, %", "chart-tick"),
-        *percent_lines(up, left, right),
-        *across.lines(_TOP, _BOTTOM),
-        *across.names(_BOTTOM + 15),
-        text(width / 2, _BOTTOM + 32, f"{unit}{', log scale' * is_log}", "chart-tick", "middle"),
+        *axes(across, up, f"{unit}{', log scale' * is_log}", "aspect recall, %", left=left, right=right),
         *drawn,
         height=_BOTTOM + 46,
         width=width,

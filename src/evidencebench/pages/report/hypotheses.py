@@ -34,11 +34,7 @@ from evidencebench.runs.header import QueryControl
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, use_of_hypothesis
-from evidencebench.scoring.score_runs import (
-    NOT_MEASURED,
-    changed_partners,
-    reads_hypothesis,
-)
+from evidencebench.scoring.score_runs import NOT_MEASURED, changed_partners, reads_hypothesis
 from evidencebench.scoring.significance import ALPHA, p_text, percent
 from evidencebench.specification import write_specification
 from evidencebench.tables import Cell

@@ -34,7 +34,8 @@ def answers_of(
     spent: Sequence[Spent],
 ) -> Node:
     """Return the questions that the opening answers on a task, each with a link to where more of it stands."""
-    runs = _competing(findings, task)
+    ranked, controls = findings.boards[task.name].ranked, findings.label_free_controls(task)
+    runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]  # that compete
     facts: dict[str, list[Child]] = {"Which is best, and is it sure?": _best(findings, task, runs)}
     if runs:
         facts["Does it read the hypothesis?"] = _reading(findings, task, runs, results, data)
@@ -56,14 +57,6 @@ def _named(names: Sequence[str] | Mapping[str, str]) -> list[Child]:
     ends = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, "")
     more = f", and {len(ends) - _MOST_NAMED} more" if len(ends) > _MOST_NAMED else ""
     return [*isolated_names(dict(list(ends.items())[:_MOST_NAMED])), more]
-
-
-def _competing(findings: Findings, task: Task) -> list[Standing]:
-    """Return the runs that compete, the best first: no control, and none that knows the labels."""
-    controls = findings.label_free_controls(task)
-    return [
-        row for row in findings.boards[task.name].ranked if not row.is_control and findings.name_of(row) not in controls
-    ]
 
 
 # Which is best, and is it sure?

@@ -248,12 +248,7 @@ def report_page(
             findings.tasks,
             lambda task: [
                 answers_of(
-                    findings,
-                    task,
-                    shown_data,
-                    results=compared,
-                    missed=missed[task.name],
-                    spent=spent[task.name],
+                    findings, task, shown_data, results=compared, missed=missed[task.name], spent=spent[task.name]
                 ),
                 *forest(findings, task),
             ],

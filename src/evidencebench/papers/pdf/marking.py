@@ -2,7 +2,8 @@
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, count, groupby
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -32,6 +33,20 @@ def tinted(colour: tuple[float, float, float], tint: float) -> tuple[float, floa
     """Return a colour mixed with white, of which 1 less the tint is taken."""
     red, green, blue = (round(1 - tint * (1 - part), 3) for part in colour)
     return red, green, blue
+
+
+def highlights_of(boxes: Sequence[PageBox], colour: tuple[float, float, float], note: str) -> Iterator[Highlight]:
+    """Yield a highlight for each page on which a sentence stands."""
+    for _, of_page in groupby(boxes, key=lambda box: box.page):
+        yield Highlight(boxes=tuple(of_page), colour=colour, note=note)
+
+
+def free_name(stem: str, taken: set[str]) -> str:
+    """Return a name for a marked copy, and take it: names that differ in their case only are one file on some disks."""
+    names = map("{}.pdf".format, chain([stem], (f"{stem}-{number}" for number in count(2))))
+    name = next(name for name in names if name.casefold() not in taken)
+    taken.add(name.casefold())
+    return name
 
 
 def main() -> None:

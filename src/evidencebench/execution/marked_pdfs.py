@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, count, cycle, groupby
+from itertools import cycle
 from pathlib import Path
 
 from evidencebench.errors import DataError
-from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
+from evidencebench.execution.finding import Finding, PaperVerdict
+from evidencebench.execution.findings import about, by_paper, shown
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import read_bytes
-from evidencebench.pages.findings import about, by_paper, shown
-from evidencebench.papers.pdf.marking import COLOURS, Highlight, tinted, with_highlights
+from evidencebench.papers.pdf.marking import COLOURS, free_name, highlights_of, tinted, with_highlights
 from evidencebench.papers.pdf.reader import is_pdf
 from evidencebench.provenance import require_extra
 
@@ -31,10 +31,7 @@ def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite
         with suppress(DataError):  # which is told when the papers are read
             if is_pdf(read_bytes(source)):
                 stem = source.stem if source.suffix.lower() == ".pdf" else source.name
-                names = chain([stem], (f"{stem}-{number}" for number in count(2)))
-                file = next(file for file in map("{}.pdf".format, names) if file.casefold() not in taken)
-                taken.add(file.casefold())
-                copies[name] = (source, folder / file)
+                copies[name] = (source, folder / free_name(stem, taken))
     for _, target in copies.values():
         if target.exists() and any(path.exists() and target.samefile(path) for path in papers.values()):
             raise DataError(f"{target}: is one of the papers; choose another folder for --mark")
@@ -53,8 +50,17 @@ def write_copies(findings: Sequence[Finding], copies: MarkedCopies) -> Iterator[
         if name not in copies:
             yield name, None, "it is no PDF in a file of its own"
             continue
-        found = ((one, sentence) for one in of_paper if one.verdict is not PaperVerdict.NONE for sentence in shown(one))
-        highlights = [mark for one, sentence in found for mark in _highlights(one, sentence, colours[one.hypothesis])]
+        highlights = [
+            highlight
+            for one in of_paper
+            if one.verdict is not PaperVerdict.NONE
+            for sentence in shown(one)
+            for highlight in highlights_of(
+                one.paper.boxes[sentence.sentence],
+                tinted(colours[one.hypothesis], _tint(sentence.chance)),
+                f"{one.hypothesis}\n{about(sentence)}",
+            )
+        ]
         if not highlights:
             yield name, None, "nothing was found in it"
             continue
@@ -70,10 +76,5 @@ def write_copies(findings: Sequence[Finding], copies: MarkedCopies) -> Iterator[
         yield name, target, ""
 
 
-def _highlights(finding: Finding, sentence: FoundSentence, colour: tuple[float, float, float]) -> Iterator[Highlight]:
-    """Yield an annotation for each page on which the sentence stands."""
-    chance = _NO_CHANCE if sentence.chance is None else sentence.chance
-    tint = _LEAST_TINT + (1 - _LEAST_TINT) * chance
-    for _, boxes in groupby(finding.paper.boxes[sentence.sentence], key=lambda box: box.page):
-        note = f"{finding.hypothesis}\n{about(sentence)}"
-        yield Highlight(boxes=tuple(boxes), colour=tinted(colour, tint), note=note)
+def _tint(chance: float | None) -> float:
+    return _LEAST_TINT + (1 - _LEAST_TINT) * (_NO_CHANCE if chance is None else chance)
