@@ -77,7 +77,9 @@ def test_ris_has_a_record_a_paper_with_a_note_a_question(table: ReviewTable) -> 
 def test_a_document_has_questions_quotations_and_pages(table: ReviewTable) -> None:
     document = docx.Document(io.BytesIO(export(table, "docx").content))
     texts = [paragraph.text for paragraph in document.paragraphs]
-    quoted = [paragraph.text for paragraph in document.paragraphs if paragraph.style.name == "Quote"]
+    quoted = [
+        paragraph.text for paragraph in document.paragraphs if paragraph.style and paragraph.style.name == "Quote"
+    ]
 
     assert [text for text in texts if text.startswith(("1. ", "2. "))] == [f"1. {QUESTIONS[0]}", f"2. {QUESTIONS[1]}"]
     assert any(text.startswith("Coffee, listed: reports an increase. doi:10.1000/c") for text in texts)

@@ -136,10 +136,14 @@ class ReviewTable:
 
     def answer(self, person: str, task_id: str, *, is_agreed: bool = False) -> Mapping[str, object] | None:
         """Return what a person says of a cell, or what was agreed on."""
-        kept = (self.decisions.agreed() if is_agreed else self.decisions.answers_of(person)).get(
-            self.key(self.place(task_id))
-        )
+        self._require_seen(is_agreed=is_agreed)
+        answers = self.decisions.agreed() if is_agreed else self.decisions.answers_of(person)
+        kept = answers.get(self.key(self.place(task_id)))
         return None if kept is None else shown_answer(task_id, kept)
+
+    def _require_seen(self, *, is_agreed: bool) -> None:
+        if is_agreed and self.is_blind:
+            raise PeopleError("while people work blind, nothing is agreed on; serve the desk without --blind")
 
     def others(self, person: str, task_id: str, *, is_agreed: bool = False) -> list[Mapping[str, object]]:
         """Return what others say of a cell, or with ``is_agreed`` all who decided; nothing while blind."""
@@ -150,6 +154,7 @@ class ReviewTable:
 
     def save(self, person: str, given: DeskAnswer, *, is_agreed: bool = False) -> Mapping[str, object]:
         """Keep what a person says of a cell, on the disk; raises `PeopleError`, also where another tab was faster."""
+        self._require_seen(is_agreed=is_agreed)
         place = self.place(given.task)
         key, paper, question = self.key(place), self.desk.papers[place[0]], self.desk.questions[place[1]]
         if not key or paper.read is None:
