@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from playwright.sync_api import Page
 
 from browsing import address_of
+from evidencebench.data.cover import Coverage, coverage_from
 from evidencebench.pages.html import encode_json, one_file, page_parts, script, style
 from evidencebench.pages.paper import (
     AspectRecord,
@@ -18,6 +20,7 @@ from evidencebench.pages.paper import (
     TaskRecord,
     TaskTerms,
 )
+from evidencebench.scoring.breakdowns import pick_letters
 
 AT_OPTIMAL = TaskRecord(name="er_at_optimal", scope="all", budget="optimal")
 AT_2 = TaskRecord(name="er_at_2", scope="all", budget=2)
@@ -91,6 +94,8 @@ def record_of(
 
     The first ``n_results`` aspects are Results, all of them where it is None.
     """
+    coverage = coverage_from({str(position): indexes for position, indexes in enumerate(sources[:n_results])})
+    headings = frozenset(index for index, kind in enumerate(kinds or "") if kind == "h")
     return GradedInstance(
         paper=PaperRecord(
             position=0,
@@ -111,8 +116,12 @@ def record_of(
             for position, indexes in enumerate(sources)
         ),
         terms=(terms,),
-        answers=tuple((answer,) for answer in answers),
+        answers=tuple((answer and _with_picks(answer, coverage, headings),) for answer in answers),
     )
+
+
+def _with_picks(answer: GradedAnswer, coverage: Coverage, headings: frozenset[int]) -> GradedAnswer:
+    return msgspec.structs.replace(answer, picks=pick_letters(answer.certain, answer.tied, coverage, headings))
 
 
 def show_paper(

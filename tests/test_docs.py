@@ -101,7 +101,9 @@ def test_all_python_of_the_documents_runs_and_prints_what_is_shown_below_it(name
     (place,) = [n for n, one in enumerate(found) if one["language"] == "python"][number : number + 1]
     code, after = found[place], found[place + 1] if place + 1 < len(found) else None
     ran = subprocess.run([sys.executable, "-c", code["body"]], capture_output=True, text=True, check=False)
-    errors = [line for line in ran.stderr.splitlines() if ": EvidenceWarning: " not in line]  # some answers are few
+    # Some answers are few; what takes long on a busy machine says how far it is.
+    told = re.compile(r".*: EvidenceWarning: |\w+ing: ")
+    errors = [line for line in ran.stderr.splitlines() if not told.match(line)]
     assert (ran.returncode, errors) == (0, [])
     if after is not None and after["language"] == "text" and not code.string[code.end() : after.start()].strip():
         assert ran.stdout == after["body"]

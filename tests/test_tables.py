@@ -27,6 +27,7 @@ from evidencebench.tables import (
     cell_as_written,
     safe_cell,
     share_column,
+    shortened_apart,
     table_for_csv,
     table_for_readers,
 )
@@ -76,6 +77,15 @@ def test_long_names_that_differ_in_their_middles_only_are_wrapped_and_not_cut_al
     assert "".join(firsts).replace(" ", "") == "".join(names)
     of_spaces: list[list[Cell]] = [[" " * 50, 1], ["x" * 50 + "a" + "y" * 50, 2], ["x" * 50 + "b" + "y" * 50, 3]]
     assert max(map(len, as_text(Table(columns=["system", "n"], rows=of_spaces), 40).splitlines())) <= 40
+
+
+@given(st.sets(st.text("ab", max_size=60), min_size=1, max_size=30), st.integers(8, 40))
+@example({f"{'x' * 50}{one}{'y' * 50}{other}{'z' * 50}" for one in "12" for other in "34"}, 20)
+def test_names_that_are_shortened_stay_different(names: set[str], most: int) -> None:
+    shown = shortened_apart(sorted(names), most)
+    assert len(set(shown.values())) == len(names)
+    assert all(len(text) <= most and (text == name or len(name) > most) for name, text in shown.items())
+    assert list(shown) == sorted(names)
 
 
 def test_columns_without_room_stand_below_with_the_names_again() -> None:

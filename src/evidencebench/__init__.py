@@ -4,7 +4,7 @@ First read the files that every folder uses: `query` (what a system may read), `
 declares), `specification` (how it is named), `tables`, `wording`, `errors`, `version` and `provenance`. Then read the
 folders. Each folder imports only those before it: `files`, `engine`, `web`; `models`,
 `papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
-`training`, `construction`; `pages`, `integrations`; `experiment`, `cli`. The names
+`training`, `construction`, `review`; `pages`, `integrations`; `experiment`, `cli`. The names
 in `__init__.pyi` are public; the rest is private.
 """
 

@@ -125,11 +125,7 @@ class FinalError(PeopleError):
 
 
 class StaleError(PeopleError):
-    """A person's picks were changed in another tab meanwhile: to ``sentences``, at ``revision``."""
-
-    def __init__(self, message: str, *, sentences: Sequence[int], revision: int) -> None:
-        super().__init__(message)
-        self.sentences, self.revision = tuple(sentences), revision
+    """What a person changed was changed elsewhere meanwhile, as in another tab."""
 
 
 class UnopenedError(PeopleError):

@@ -5,8 +5,9 @@ import html
 import io
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count, zip_longest
 from types import MappingProxyType
 from typing import Generic, TypeVar
 from unicodedata import category
@@ -181,6 +182,37 @@ def shortened(text: str, n_characters: int, ellipsis: str = "…") -> str:
         return text
     kept = max(0, n_characters - len(ellipsis))
     return f"{text[: kept // 2]}{ellipsis}{text[len(text) - (kept - kept // 2) :]}"
+
+
+LONGEST_NAME = 28  # characters of a system's name where there is little room
+_PASSES = 4
+
+
+def shortened_apart(names: Iterable[str], n_characters: int = LONGEST_NAME) -> dict[str, str]:
+    """Return name -> its text, no longer than ``n_characters``; different names have different texts.
+
+    A name is cut in its middle; of those that are then alike, what differs is kept instead.
+
+    >>> list(shortened_apart(["a_long_name_of_one_system", "a_long_name_of_two_system"], 14).values())
+    ['a_l…one_system', 'a_l…two_system']
+    """
+    shown = {name: shortened(name, n_characters) for name in names}
+    for _ in range(_PASSES):
+        alike: dict[str, list[str]] = {}
+        for name, text in shown.items():
+            alike.setdefault(text, []).append(name)
+        for group in (group for group in alike.values() if len(group) > 1):
+            letters = enumerate(zip_longest(*group))
+            first = next(place for place, there in letters if len(set(there)) > 1)  # where they begin to differ
+            for name in group:
+                rest = shortened(name[first:], n_characters - 3)
+                shown[name] = f"{name[: n_characters - 1 - len(rest)]}…{rest}"
+    taken: set[str] = set()
+    for name, text in shown.items():
+        numbered = (f"{shortened(text, n_characters - 4)} #{n}" for n in count(2))
+        shown[name] = next(one for one in chain([text], numbered) if one not in taken)
+        taken.add(shown[name])
+    return shown
 
 
 def as_markdown(table: Table) -> str:

@@ -55,6 +55,26 @@ def test_the_command_on_the_page_makes_the_page_again(command: Command, monkeypa
     assert Path("report.html").read_bytes() == made
 
 
+def test_runs_have_the_names_that_are_given(command: Command) -> None:
+    here = Path.cwd()
+    call = f"report bm25.jsonl {here}/tuned.jsonl --data sample --draws 20 --largest 1 -t er_at_10 -o report.html"
+    assert command(f"{call} --name bm25.jsonl=BM25 --name {{{here}/tuned.jsonl=Tuned by a/b = 1}}").code == 0
+    page = parsed(Path("report.html").read_text(encoding="utf-8"))
+    assert page.section("summary").all("h1")[0].text == "sample.json: BM25, Tuned by a/b = 1"
+    assert {row["system"] for row in page.section("leaderboard").table("er_at_10")} >= {"BM25", "Tuned by a/b = 1"}
+    (shown,) = page.section("method").all("pre")
+    assert "--name bm25.jsonl=BM25 --name 'tuned.jsonl=Tuned by a/b = 1'" in shown.text
+    for name, said in (
+        ("other.jsonl=X", "expected RUN=NAME, where RUN is one of 'bm25.jsonl'"),
+        ("bm25.jsonl", "expected RUN=NAME"),
+        ("bm25.jsonl=X --name bm25.jsonl=Y", "'bm25.jsonl' is named twice"),
+        (f"bm25.jsonl=X --name {here}/tuned.jsonl=X", "expected a name for each run, got 'X' for 2 runs"),
+    ):
+        done = command(f"{call} --overwrite --name {name}")
+        assert done.code == 2
+        assert said in " ".join(done.err.split())
+
+
 def test_the_command_on_the_page_has_no_absolute_path_and_takes_no_name_for_an_option(command: Command) -> None:
     Path("bm25.jsonl").rename("-a.jsonl")
     here = Path.cwd()

@@ -22,14 +22,14 @@ from evidencebench.execution.run import execute
 from evidencebench.experiment.experiment import Experiment
 from evidencebench.pages.html import as_html, content_hash
 from evidencebench.pages.report.breakdowns import breakdowns_of, curves_of, curves_section
-from evidencebench.pages.report.data import Findings
+from evidencebench.pages.report.data import Findings, missed_of, viewer_of
 from evidencebench.pages.report.failures import notes_of
 from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.runs.run import read_run
 from evidencebench.scoring.compare import compare, compare_all, use_of_hypothesis
 from evidencebench.scoring.resampling import Resampling, bootstrap
-from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.score_runs import results_of_runs, score_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import p_text, paired_test, paired_tests, percent
 from report_pages import QUICK, Element, findings_in, header_of, made, parsed, record, report_of, run_at
@@ -133,7 +133,7 @@ def test_the_opening_names_the_leader_its_ranks_and_the_best_control(report: Ele
     task = findings.tasks[0]
     leader = next(row for row in findings.boards[task.name].standings if not row.is_control)
     said = verdict_of(report)
-    assert said.startswith("Both runs are level at the top: ")
+    assert said.startswith("Which is best, and is it sure?Both runs are level at the top: ")
     assert f"{leader.system} {percent(leader.recall)} %" in said
     assert findings.label_free_controls(task)[0] in said
     assert re.search(r" is ((not )?significantly (above|below)|level with) the best that reads no labels", said)
@@ -151,7 +151,9 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
         page = report_of(answers, SAMPLE, *tasks)
         said = verdict_of(page)
         verdicts.add(said)
-        assert "best.json is significantly above the best that reads no labels" in said
+        assert (
+            ", significantly more than each other run. It is significantly above the best that reads no labels" in said
+        )
         assert "(the file does not say what made it)" in page.section("signatures").text
         leader, *others = (row for row in found.boards["er_at_25"].standings if row.rank is not None)
         control = next(row for row in others if row.is_control)
@@ -164,24 +166,68 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        ({"a": [0], "b": [0]}, "Both runs are level at the top: a.json 0.0 [0.0, 0.0] %, b.json 0.0"),
-        ({"a": [1], "b": [1], "c": [0]}, "2 of 3 runs are level at the top: a.json 50.0 [50.0, 50.0] %, b.json 50.0"),
-        ({"a": [1], "b": [0], "c": []}, "a.json is the best of 3 runs: it covers 50.0 [50.0, 50.0] % of the aspects"),
-        ({"a": [1], "b": [0], "c": [0]}, "Beatenb.json, c.json: significantly below a.json."),
+        ({"a": [0], "b": [3]}, "Both runs are level at the top: a.json 0.0 [0.0, 0.0] %, b.json 0.0"),
+        ({"a": [0], "b": [0]}, "a.json = b.json covers 0.0 [0.0, 0.0] % of the aspects on average."),
+        ({"a": [1], "b": [2], "c": [0]}, "2 runs are level at the top: a.json 50.0 [50.0, 50.0] %, b.json 50.0"),
+        ({"a": [1], "b": [0], "c": []}, "a.json is the best: it covers 50.0 [50.0, 50.0] % of the aspects"),
+        (
+            {"a": [1], "b": [2], "c": [0]},
+            "No difference to a.json among them is significant. Significantly below: c.json.",
+        ),
         ({"a": [1]}, "a.json covers 50.0 [50.0, 50.0] % of the aspects on average."),
-        ({"a": [1], "b": []}, "Answers12 of 24 answers are empty (b.json 12). Each scores 0."),
-        ({"a": [1], "b": [0]}, "AnswersNone of 24 answers failed, is empty or is missing."),
-        ({str(n): [1] for n in range(7)}, "3.json 50.0 [50.0, 50.0] %, 4.json 50.0 [50.0, 50.0] %, and 2 more of"),
+        ({"a": [1], "b": []}, "Did each answer?12 of 24 answers are empty (b.json 12). Each scores 0."),
+        ({"a": [1], "b": [0]}, "What did all miss?12 of 24 aspects that a sentence states: found by none of"),
+        ({str(n): [n + 3] for n in range(7)}, "3.json 0.0 [0.0, 0.0] %, 4.json 0.0 [0.0, 0.0] %, and 2 more of"),
     ],
 )
 def test_the_opening_says_which_runs_are_level_and_which_are_beaten(
     answers: dict[str, list[int]], said: str, tmp_path: Path
 ) -> None:
-    kinds, ids = ["normal_paragraph"] * 3, [f"i{number}" for number in range(12)]
+    kinds, ids = ["normal_paragraph"] * 10, [f"i{number}" for number in range(12)]
     dataset = made(tmp_path, {name: record({"x": [1], "y": [2]}, kinds) for name in ids})
     for name, sentences in answers.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(dict.fromkeys(ids, sentences)))
     assert said in verdict_of(report_of([tmp_path / f"{name}.json" for name in answers], dataset, "er_at_1"))
+
+
+def test_the_opening_counts_the_missed_as_the_rows_of_the_papers_do_and_names_no_cost_where_none_is(
+    report: Element, findings: Findings, folder: Path
+) -> None:
+    found = missed_of(findings, viewer_of(findings, ""), is_listed=True)
+    rows = report.data("rows")
+    for place, task in enumerate(findings.tasks):
+        of_task = [row["found"][place] for row in rows]
+        missed = found[task.name]
+        assert (missed.n_missed, missed.n_stated) == (sum(n[0] for n in of_task if n), sum(map(sum, of_task)))
+        block = report.section("summary").all("div", **{"data-task": task.name})[0]
+        assert f"{missed.n_missed} of {missed.n_stated} aspects" in block.text
+        assert [link.text for link in block.all("a", href="#/missed")] == [
+            f"{missed.n_missed} of {missed.n_stated} aspects"
+        ]
+        assert "What did it cost?" not in block.text
+    alone = report_of([folder / "bm25.jsonl"], SAMPLE, "er_at_10", papers=False).section("summary")
+    assert not alone.all("a", href="#/missed")
+    assert "their list is left out with the papers" in alone.text
+
+
+@pytest.mark.parametrize(("costs", "scale"), [((40, 90_000), "0.001"), ((40_000, 90_000), "0.5")])
+def test_recall_is_drawn_against_cost_on_a_log_axis_where_it_spans(
+    costs: tuple[int, int], scale: str, tmp_path: Path
+) -> None:
+    runs = []
+    for cost in costs:
+        notes = {"requests": 1, "cost_microusd": cost, "milliseconds": 2_000, "timed_replies": 1}
+        lines = [{"id": name, "sentences": [1, 2], "notes": notes} for name in SAMPLE.ids]
+        runs.append(
+            run_at(tmp_path / f"paid {cost}.jsonl", header_of("paid", {"cost": cost}, tasks=["er_at_10"]), *lines)
+        )
+    page = report_of(runs, SAMPLE, "er_at_10")
+    assert f"{sum(costs[1:]) * len(SAMPLE) / 1e6:,.4f}" in verdict_of(page).partition("What did it cost?")[2]
+    _, dollars = page.section("costs").all("svg", role="img")  # the first is for narrow pages
+    assert len(dollars.all("line", **{"class": "chart-interval"})) == len(costs)
+    ticks = [tick.text for tick in dollars.all("text", **{"class": "chart-tick"})]
+    assert scale in ticks
+    assert ("log scale" in dollars.text) == (costs[1] >= 10 * costs[0])
 
 
 def test_the_plot_of_a_task_has_every_system_and_joins_those_that_cannot_be_told_apart(
@@ -296,8 +342,8 @@ def test_a_system_has_one_mark_in_every_chart_of_a_page(report: Element) -> None
     [
         (["bm25.jsonl"], "sample.json: bm25"),
         (["bm25.jsonl", "tfidf.jsonl", "lead.jsonl"], "sample.json: bm25, tfidf, lead"),
-        (["bm25.jsonl", "tfidf.jsonl", "lead.jsonl", "run.trec"], "4 runs on sample.json"),
-        (["a_run_with_a_name_of_many_parts_and_a_date_20261121_a.trec"], "1 run on sample.json"),
+        (["bm25.jsonl", "tfidf.jsonl", "lead.jsonl", "run.trec"], "sample.json"),
+        (["a_run_with_a_name_of_many_parts_and_a_date_20261121_a.trec"], "sample.json"),
     ],
 )
 def test_a_title_names_runs_that_are_few_and_short(runs: list[str], title: str, folder: Path, tmp_path: Path) -> None:
@@ -451,8 +497,12 @@ def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard
         found = compare(own, wrong, resampling=QUICK)
         assert (row["system"], row["task"], row["overlap, %"]) == ("bm25", task.name, percent(found.overlap))
         assert (row["own"], row["changed"]) == (f"{100 * found.first.mean:.1f}", f"{100 * found.second.mean:.1f}")
-    for section in ("summary", "leaderboard", "curves", "breakdowns", "pairs"):
+    for section in ("leaderboard", "curves", "breakdowns", "pairs"):
         assert "wrong" not in report.section(section).text
+    assert not any("wrong" in plot.text for plot in report.section("summary").all("table"))
+    said = verdict_of(report)
+    assert f"{use_of_hypothesis(next(iter(results_of_runs(findings.scored, QUICK))))}: bm25 " in said
+    assert "Not known of tfidf; a run with another paper's hypothesis tells: evidencebench run tfidf:stop" in said
     assert "evidencebench run tfidf:stopwords=true" in report.section("hypotheses").text
 
 
@@ -492,14 +542,14 @@ def test_each_system_has_a_word_for_how_it_uses_the_hypothesis(folder: Path) -> 
     (told,) = section.all("div", **{"class": "finding"})
     words = {term.text: found.text for term, found in zip(told.all("dt"), told.all("dd"), strict=True)}
     assert words == {"changes, no gain shown": "bm25", "cannot": "lead", "not measured": "tfidf"}
-    (row,) = section.table("Own against changed queries: wrong hypothesis")
+    (table,) = section.all("table", **{"class": "forest bins uses"})
+    assert table.all("caption")[0].text.startswith("Own against changed queries: wrong hypothesis: overlap of")
+    _, row = table.all("tr")
     (one,) = Experiment("bm25", SAMPLE, tasks="er_at_10", draws=QUICK.n_draws).controls().found
-    assert (row["system"], row["verdict"], row["overlap, %"]) == (
-        "bm25",
-        use_of_hypothesis(one),
-        percent(one.comparison.overlap),
-    )
-    assert row["p"] == p_text(one.adjusted)
+    overlap, _, p = row.all("td")
+    (name,), (word,) = row.all("bdi"), row.all("span", **{"class": "use-word"})
+    assert (name.text, word.text, p.text) == ("bm25", use_of_hypothesis(one), p_text(one.adjusted))
+    assert percent(one.comparison.overlap) in overlap.text.replace("\u00a0", " ")
 
 
 def test_a_run_with_wrong_hypotheses_of_another_seed_is_said_to_stand_back(folder: Path, tmp_path: Path) -> None:

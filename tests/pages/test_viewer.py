@@ -264,7 +264,7 @@ def test_no_two_scripts_name_the_same_thing() -> None:
 
 
 def test_every_asset_is_joined_into_some_page() -> None:
-    joined = html.script("report", "app", "find_page", "findings", "construction")
+    joined = html.script("report", "app", "find_page", "findings", "construction", "review")
     assert len(SCRIPTS) > 10
     assert not [name for name, text in SCRIPTS.items() if text.partition("\n")[0] not in joined]
     styles = {one for name, names in vars(html).items() if name.endswith("_STYLES") for one in names}

@@ -1,6 +1,7 @@
 """Answers in a file can be fused and reordered like any others, and only where they belong."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from evidencebench.execution.compatibility import check_answers
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
 from evidencebench.experiment.experiment import Experiment
+from evidencebench.files.disk import PathText
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader
 from evidencebench.runs.run import Failure, RunFile, read_run
 from evidencebench.scoring.score_runs import runs_by_label
@@ -199,6 +201,50 @@ def test_runs_are_labelled_by_the_options_that_tell_them_apart_or_else_by_their_
         "diverse(system=bm25(k1=1.0,b=0.4,stopwords=True))",
         "diverse(system=bm25(k1=2.0,b=0.4,stopwords=True))",
     ]
+
+
+def run_of(name: str, path: str = "run.jsonl", **options: Any) -> RunFile:
+    data = DataHeader(name="", path="", sha256="0", n=1)
+    header = RunHeader(system=SystemHeader(name=name, options=options), data=data, tasks=("er_at_10",))
+    return RunFile(Path(path), header, {})
+
+
+def test_a_language_model_is_labelled_by_its_model_and_then_only_by_what_differs() -> None:
+    mini, nano = "openai/gpt-4o-mini-2024-07-18", "openai/gpt-4o-nano-2024-07-18"
+    parts = [{"name": "llm_base", "options": {"model": model}} for model in (mini, nano)]
+    cases = {
+        ("gpt-4o-mini-2024-07-18 · base",): [run_of("llm_base", model=mini, seed=0)],
+        ("llama-3.1-8b · rank",): [run_of("llm_rank", model="openrouter/meta-llama/llama-3.1-8b/")],
+        ("gpt-4o-mini-2024-07-18+gpt-4o-nano-2024-07-18 · vote",): [run_of("llm_vote", systems=parts)],
+        ("gpt-4o-mini-2024-07-18 · base", "gpt-4o-nano-2024-07-18 · base"): [
+            run_of("llm_base", model=model, seed=0) for model in (mini, nano)
+        ],
+        ("m · base(seed=0)", "m · base(seed=1)", "m · rank"): [
+            run_of("llm_base", model="local/m", seed=0),
+            run_of("llm_base", model="local/m", seed=1),
+            run_of("llm_rank", model="local/m", seed=1),
+        ],
+        ("m · base(model=local/m)", "m · base(model=vllm/m)"): [
+            run_of("llm_base", model="local/m"),
+            run_of("llm_base", model="vllm/m"),
+        ],
+        ("llm_base", "llm_vote"): [run_of("llm_base", model=3), run_of("llm_vote", systems=[[], {"options": 1}])],
+    }
+    for labels, runs in cases.items():
+        assert tuple(runs_by_label(runs)) == labels
+
+
+def test_runs_have_the_names_that_are_given_and_no_other_name_is_taken() -> None:
+    runs = [run_of("bm25", "a.jsonl"), run_of("tfidf", "b.jsonl")]
+    assert list(runs_by_label(runs, {"a.jsonl": "Ours"})) == ["Ours", "tfidf"]
+    wrong: tuple[tuple[dict[PathText, str], str], ...] = (
+        ({"c.jsonl": "Ours"}, "names: 'c.jsonl': no such run here; expected a path among 'a.jsonl', 'b.jsonl'"),
+        ({"a.jsonl": "tfidf"}, "names: expected a name for each run, got 'tfidf' for 2 runs"),
+        ({"a.jsonl": " "}, "names: expected a name for each run, got ' '"),
+    )
+    for names, said in wrong:
+        with pytest.raises(RunError, match=re.escape(said)):
+            runs_by_label(runs, names)
 
 
 def test_a_header_nested_without_end_is_shown_to_a_bound() -> None:

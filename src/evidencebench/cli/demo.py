@@ -78,7 +78,7 @@ def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     click.echo("4. Leaderboard: aspect recall in %, with 95 % intervals over papers.\n")
     tasks, resampling = [TASKS[name] for name in ("er_at_optimal", "er_at_10")], Resampling(seed=seed)
     result = leaderboard_result(score_runs(runs, dataset, tasks, rules=Rules()), resampling)
-    rows = {task: board.standings for task, board in result.found.items()}
+    rows = {task: board.merged.standings for task, board in result.found.items()}
     bars = [partial(print_bars, board_bars(standings)) for standings in rows.values()]
     print_result(result, "text", bars, signatures=False)
     click.echo("   A rank is a range: 1-7 of seven means that none is significantly better or")

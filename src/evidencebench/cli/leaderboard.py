@@ -1,11 +1,7 @@
 """``evidencebench leaderboard`` and ``evidencebench table``."""
 
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Annotated
-
-import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import option
@@ -39,7 +35,7 @@ def leaderboard(
         result = leaderboard_result(scored, scoring.resampling, published=published)
     if plot:
         result.plot(plot)
-    bars = [partial(print_bars, board_bars(board.standings)) for board in result.found.values()]
+    bars = [partial(print_bars, board_bars(board.merged.standings)) for board in result.found.values()]
     print_result(result, scoring.form, bars)
     return scoring.finish(scored)
 
@@ -48,7 +44,7 @@ def leaderboard(
 def table(
     *,
     runs: options.Runs,
-    names: Annotated[tuple[str, ...], option("--name RUN=NAME", "Name of a run in the table; repeatable.")],
+    names: options.Names,
     uncertainty: Annotated[Uncertainty, option("--uncertainty", "What stands behind a mean.")],
     against: Annotated[str, option("--against SYSTEM", "Mark differences to a row, to the best, or 'none'.")] = BEST,
     published: Annotated[bool, option("--published", "Add the published figures (official test split).")],
@@ -68,7 +64,7 @@ def table(
       evidencebench table bm25.jsonl lead.jsonl --data sample --controls \\
           --name bm25.jsonl=BM25 --name lead.jsonl=Lead --against Lead
     """
-    name_of = _names(runs, names)
+    name_of = options.names_of(runs, names)
     scored = scoring.score(runs, with_controls=controls)
     by_label = {label: name_of[run.path] for label, run in scored.runs.items() if run.path in name_of}
     with progress("comparing", scoring.progress_style):
@@ -77,18 +73,3 @@ def table(
         )
     print_result(result, scoring.form)
     return scoring.finish(scored)
-
-
-def _names(runs: Sequence[Path], given: Sequence[str]) -> dict[Path, str]:
-    """Return run -> name; a file's name may hold an equals sign, and so may the name behind it."""
-    names: dict[Path, str] = {}
-    for text in given:
-        paths = [path for path in runs if text.startswith(f"{path}=") and text != f"{path}="]
-        if not paths:
-            files = ", ".join(f"'{path}'" for path in runs)
-            raise click.UsageError(f"--name: expected RUN=NAME, where RUN is one of {files}, got '{text}'")
-        path = max(paths, key=lambda path: len(str(path)))
-        if path in names:
-            raise click.UsageError(f"--name: '{path}' is named twice: '{names[path]}' and '{text}'")
-        names[path] = text[len(f"{path}=") :]
-    return names

@@ -30,7 +30,7 @@ from evidencebench.engine.protocol import Engine
 from evidencebench.engine.ray import RayCluster
 from evidencebench.errors import EvidenceBenchError, UnreadableError
 from evidencebench.execution.changes import QUERY_CONTROLS, query_control
-from evidencebench.files.disk import decoded, read_bytes, read_stream
+from evidencebench.files.disk import PathText, decoded, read_bytes, read_stream
 from evidencebench.models.http import is_loopback
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
@@ -242,6 +242,7 @@ Model = Annotated[str, option("--model MODEL", "Such as openai/NAME; behind comm
 DataArgument = Annotated[str, argument("D", shell_complete=complete_data)]
 Data = Annotated[str, data_option("Data file, folder or pattern of files, or a catalogue name (see 'data list').")]
 Runs = Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=PATH)]
+Names = Annotated[tuple[str, ...], option("--name RUN=NAME", "Name of a run as it is shown; repeatable.")]
 Tasks = Annotated[tuple[Task, ...], _merge_tasks]
 Limit = Annotated[int | None, number("--limit N", "Only the first N instances.")]
 Ids = Annotated[Path | None, option("--ids FILE", "Only these instances: an id a line; - is standard input.", FILE)]
@@ -282,6 +283,21 @@ def _rules(
 
 
 RulesChoice = Annotated[Rules, _rules]
+
+
+def names_of(runs: Sequence[Path], given: Sequence[str]) -> dict[PathText, str]:
+    """Return run -> name; a file's name may hold an equals sign, and so may the name behind it."""
+    names: dict[PathText, str] = {}
+    for text in given:
+        paths = [path for path in runs if text.startswith(f"{path}=") and text != f"{path}="]
+        if not paths:
+            files = ", ".join(f"'{path}'" for path in runs)
+            raise click.UsageError(f"--name: expected RUN=NAME, where RUN is one of {files}, got '{text}'")
+        path = max(paths, key=lambda path: len(str(path)))
+        if path in names:
+            raise click.UsageError(f"--name: '{path}' is named twice: '{names[path]}' and '{text}'")
+        names[path] = text[len(f"{path}=") :]
+    return names
 
 
 # The options that say where work runs: ``--engine``, ``--jobs`` and those of a Ray cluster.

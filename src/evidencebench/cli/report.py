@@ -35,6 +35,7 @@ def report(
     output: Annotated[Path, options.output("FILE", "The page; - is standard output.")],
     tasks: options.Tasks,
     largest: Annotated[int, options.number("--largest K", "The last budget of the recall curves.", most=100)] = 20,
+    names: options.Names,
     title: Annotated[str, option("--title TEXT", "Title of the page. Default: the data and the runs.", default="")],
     papers: Annotated[
         bool | None, option("--papers/--no-papers", "Put papers in; default: up to 5,000.", default=None)
@@ -69,6 +70,7 @@ def report(
     if exchanges and papers is False:
         raise click.UsageError("--exchanges: prompts and replies stand beside the papers, which --no-papers leaves out")
     refuse_existing(output, overwrite=overwrite)
+    name_of = options.names_of(runs, names)
     warnings: list[EvidenceWarning] = []
     dataset = options.open_part(data, ids)
     stored: AbstractContextManager[ExchangeSource | None] = nullcontext()
@@ -86,6 +88,7 @@ def report(
             rules=rules,
             resampling=resampling,
             limit=limit,
+            names=name_of,
             title=title,
             largest=largest,
             papers=papers,
@@ -112,6 +115,9 @@ def _command_line(ctx: click.Context) -> str:
         if isinstance(value, bool):
             words.append((parameter.opts if value else parameter.secondary_opts)[-1])
             continue
+        if parameter.name == "names":
+            named = options.names_of(ctx.params["runs"], value)
+            value = tuple(f"{shareable(str(path))}={name}" for path, name in named.items())
         for item in value if isinstance(value, tuple) else (value,):
             word = item.name if isinstance(item, Task) else str(item)
             if isinstance(parameter, click.Argument):

@@ -56,10 +56,9 @@ def review(
 
     In a browser: a table of the papers in FOLDER (files, or a list such as
     Zotero's RIS with its files) and the questions, which fills as evidence is
-    found. People sign in with a name. In each cell they accept, reject and add
-    sentences, decide what the paper reports, and write a note, with mouse or
-    keyboard. All is saved at once in FOLDER/evidencebench-review; the table goes on
-    after a stop, and takes up new papers and questions. Another --system fills it
+    found. In each cell people accept, reject and add sentences, decide, and write a
+    note. All is saved at once in FOLDER/evidencebench-review; the table goes on
+    after a stop, also with new papers and questions. Another --system fills it
     anew, and the table says what changed.
 
     With --blind, reviewers see nothing of each other. --report says how they agree,

@@ -42,7 +42,8 @@ def leaderboard_result(
     """Return task -> its leaderboard; with ``published``, the published figures of the official test split too."""
     boards = {task.name: board_of(scored, task, resampling, measure) for task in scored.tasks}
     dataset, rows = scored.dataset, {task: board.standings for task, board in boards.items()}
-    tables = [_board_table(task, standings, label_of(measure)) for task, standings in rows.items()]
+    merged = {task: board.merged.standings for task, board in boards.items()}
+    tables = [_board_table(task, board.merged, label_of(measure)) for task, board in boards.items()]
     fields = {"tasks": {task: [row.fields() for row in standings] for task, standings in rows.items()}}
     return ResultTable(
         found=boards,
@@ -50,22 +51,24 @@ def leaderboard_result(
         figures=_board_csv(rows, dataset, published=published),
         fields={**head_of(scored), **fields, **({"published": _published_fields(dataset)} if published else {})},
         signatures=tuple(row.signature for standings in rows.values() for row in standings if row.signature),
-        chart=partial(board_chart, rows, dataset.name, label_of(measure), resampling),
+        chart=partial(board_chart, merged, dataset.name, label_of(measure), resampling),
     )
 
 
-def _board_table(task: str, rows: Sequence[Standing], label: str) -> Table:
+def _board_table(task: str, board: Board, label: str) -> Table:
+    rows = board.standings
     has_epochs = any(row.epochs for row in rows)
     mean, *others = (column for column in COLUMNS if has_epochs or "epochs" not in column.heading)
-    return table_for_readers([_SYSTEM, replace(mean, heading=label), *others], rows, title=task, notes=_notes(rows))
+    return table_for_readers([_SYSTEM, replace(mean, heading=label), *others], rows, title=task, notes=_notes(board))
 
 
 _SYSTEM: Column[Standing] = Column(
-    "system", "system", lambda row: f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
+    "system", "system", lambda row: f"{row.name}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
 )
 
 
-def _notes(rows: Sequence[Standing]) -> list[str]:
+def _notes(board: Board) -> list[str]:
+    rows = board.standings
     notes = {
         "* a control, computed here; oracle knows the answers: the ceiling, unranked": any(
             row.is_control for row in rows
@@ -73,7 +76,7 @@ def _notes(rows: Sequence[Standing]) -> list[str]:
         f"† {TRAINED_ON_IT}": any(row.trained_on_it for row in rows),
         UNTESTED: any(row.wrong_hypothesis and row.wrong_hypothesis.p_holm is None for row in rows),
     }
-    return [note for note, is_needed in notes.items() if is_needed]
+    return [*filter(None, [board.sameness]), *(note for note, is_needed in notes.items() if is_needed)]
 
 
 def _board_csv(board: Mapping[str, Sequence[Standing]], dataset: Dataset, *, published: bool) -> Table:

@@ -160,7 +160,7 @@ def curve_chart(curves: Curves, scored: ScoredRuns, label: str, resampling: Resa
         for number, (scope, points) in enumerate(curves.items())
     ]
     title, unit = f"{label} on {scored.dataset.name}, by budget", _unit(resampling)
-    return line_chart(lines, title=title, x_name="sentences that count", y_name=unit, has_bands=True)
+    return line_chart(lines, title=title, x_name="sentences that count", y_name=unit)
 
 
 def board_chart(board: Mapping[str, Sequence[Standing]], data: str, label: str, resampling: Resampling) -> Node:
@@ -173,7 +173,7 @@ def board_bars(rows: Sequence[Standing]) -> list[Series]:
     for row in rows:
         rank = "" if row.rank is None else f"rank {row.rank_text}"
         note = ", ".join(filter(None, [rank, "saw this data" if row.trained_on_it else ""]))
-        bars.append(bar_of(row.system, row.recall, note=note, is_control=row.is_control, unfinished=row.unfinished))
+        bars.append(bar_of(row.name, row.recall, note=note, is_control=row.is_control, unfinished=row.unfinished))
     return bars
 
 

@@ -20,6 +20,8 @@ def findings_page(
 ) -> str:
     """Return the page; of several findings, a table of papers and hypotheses comes first, the strongest paper on top.
 
+    Below it each paper is folded, until a link leads to it or the browser finds words in it.
+
     ``failed`` says what could not be read or answered; ``links`` has, by the names of papers in PDF, where copies lie,
     seen from the page.
     """
@@ -34,8 +36,9 @@ def findings_page(
     for number, of_paper in enumerate(papers, 1):
         numbered = [(hypotheses.index(finding.hypothesis) + 1, finding) for finding in of_paper]
         link = links.get(of_paper[0].paper.name)
-        text = "".join(map(as_html, _Section(f"paper-{number}", numbered, several, split, link).nodes()))
-        sections.append(f'<section id="paper-{number}">{text}</section>')
+        head, *parts = map(as_html, _Section(f"paper-{number}", numbered, several, split, link).nodes())
+        text = f'<section id="paper-{number}">{"".join(parts)}</section>'
+        sections.append(f"<details><summary>{head}</summary>{text}</details>" if has_table else head + text)
     said = f"{counted(len(failed), 'file or answer', 'files or answers')} missing, for these reasons:"
     reasons = node("div", {"class": "told"}, said, node("ul", None, *(node("li", None, reason) for reason in failed)))
     body = (

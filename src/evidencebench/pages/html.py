@@ -86,7 +86,7 @@ def encode_json(record: object) -> bytes:
 # The script and the style of a page: each is one text, joined from the files in ``assets/``.
 
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report", "verdict")
-APP_STYLES = ("tokens", "viewer", "paper", "people")
+APP_STYLES = ("tokens", "viewer", "paper", "people", "review")
 FIND_STYLES = ("tokens", "viewer", "find_page")
 FINDINGS_STYLES = ("tokens", "findings")
 CONSTRUCTION_STYLES = ("tokens", "viewer", "paper", "people", "construction")

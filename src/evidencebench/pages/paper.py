@@ -1,6 +1,6 @@
 """The records that pages give to their scripts: papers, tasks, systems, graded answers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -53,6 +53,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
     label: str
+    shown: str = ""  # the label where there is little room, not that of another system
     signature: str
     is_control: bool = False  # one that this package adds
     knows_labels: bool = False
@@ -83,7 +84,7 @@ class RowGrades(msgspec.Struct, frozen=True, kw_only=True):
     """What the list knows of the answers to one instance."""
 
     recalls: tuple[tuple[float | None, ...], ...]  # ``[system][task]``; None where the task does not apply
-    unanswered: tuple[tuple[int, ...], ...]  # by task the systems whose answer failed, or is missing, invalid or empty
+    unanswered: tuple[Mapping[int, Status], ...]  # by task the systems whose answer does not count, and why
     # By task the aspects that no system, one, two ... of the counted systems find (also by chance), of those that count
     # and that a sentence states; zeros at the end are left out.
     found: tuple[tuple[int, ...], ...]
@@ -132,6 +133,7 @@ class GradedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     tied: tuple[int, ...] = ()  # ``n_drawn`` of these count too; every choice of so many is equally likely
     n_drawn: int = 0
     recall: float | None = 0.0  # the mean of aspect recall over all these choices; None where there are no labels
+    picks: str = ""  # the sort of each sentence, certain ones first: the letters of `pick_letters`
 
 
 class GradedInstance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

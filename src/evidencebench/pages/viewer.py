@@ -1,7 +1,7 @@
 """What the viewer and the report show: a data set with its systems, a record for each instance."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from math import isnan
@@ -16,6 +16,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import AnswerError, RunMismatchError
 from evidencebench.execution.answers import answers_from
+from evidencebench.files.disk import PathText
 from evidencebench.pages.html import beginning_of
 from evidencebench.pages.paper import (
     AspectRecord,
@@ -30,12 +31,15 @@ from evidencebench.pages.paper import (
     TaskTerms,
     paper_of,
 )
+from evidencebench.query import Kind
 from evidencebench.runs.run import Answer, RunFile
+from evidencebench.scoring.breakdowns import pick_letters
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.evaluate import AnswerSource, Case, answers_of, case_of, grade
 from evidencebench.scoring.score_runs import common_tasks, open_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import spent_line
+from evidencebench.tables import shortened_apart
 from evidencebench.version import __version__
 from evidencebench.wording import without_folders
 
@@ -113,13 +117,14 @@ class ViewerData:
     exchanges: ExchangeSource | None = None  # None: what language models were asked is not shown
 
     def overview(self) -> Overview:
-        records = [shown.record for shown in self.systems]
-        labels = [record.label for record in records]
-        for position, record in enumerate(records):
+        records: dict[str, SystemRecord] = {}
+        for shown in self.systems:
             # Labels stand in addresses and head columns, so they are distinct: a control may have that of a run.
-            if labels.index(record.label) != position:
-                label = f"{record.label} ({'control' if record.is_control else position})"
-                records[position] = msgspec.structs.replace(record, label=label)
+            label = shown.record.label
+            while label in records:
+                label += " (control)"
+            records[label] = msgspec.structs.replace(shown.record, label=label)
+        short = shortened_apart(records)
         return Overview(
             title=self.title,
             data=self.dataset.name,
@@ -134,7 +139,7 @@ class ViewerData:
                 )
                 for task in self.tasks
             ),
-            systems=tuple(records),
+            systems=tuple(msgspec.structs.replace(one, shown=short[label]) for label, one in records.items()),
             version=__version__,
             has_exchanges=self.exchanges is not None,
         )
@@ -172,10 +177,16 @@ class ViewerData:
     ) -> GradedInstance:
         """Return an instance with its labels; ``known`` gives those of its answers that need not be graded here."""
         cases, labels = self._cases(instance), instance.labels
-        answers = (
-            tuple(known(instance.id, system, task) or shown.answer(case, task) for task, case in cases)
-            for system, shown in enumerate(self.systems)
-        )
+        headings = frozenset(instance.query.indices_of(Kind.HEADING))
+
+        def answer(system: int, task: Task, case: Case | None) -> GradedAnswer | None:
+            found = known(instance.id, system, task) or self.systems[system].answer(case, task)
+            if case is None or found is None:
+                return found
+            picks = pick_letters(found.certain, found.tied, case.coverage, headings)
+            return msgspec.structs.replace(found, picks=picks)
+
+        answers = (tuple(answer(system, *asked) for asked in cases) for system in range(len(self.systems)))
         results = frozenset(labels.results)
         aspects = tuple(
             AspectRecord(
@@ -229,7 +240,7 @@ class ViewerData:
         return RowGrades(
             recalls=tuple(tuple(None if one is None else one.recall for one in of_system) for of_system in answers),
             unanswered=tuple(
-                tuple(position for position, answer in enumerate(of_task) if answer and answer.status != "answered")
+                {position: one.status for position, one in enumerate(of_task) if one and one.status != "answered"}
                 for of_task in by_task
             ),
             found=tuple(map(counts, coverages, by_task)),
@@ -243,13 +254,14 @@ def viewer_data_of(
     *,
     rules: Rules | None = None,
     title: str = "",
+    names: Mapping[PathText, str] | None = None,
     exchanges: ExchangeSource | None = None,
 ) -> ViewerData:
     """Return runs with the controls after them, which are read by the default rules; raises as `score_runs` does.
 
     Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget.
     """
-    runs = open_runs(paths, dataset, tasks)
+    runs = open_runs(paths, dataset, tasks, names)
     for run in runs.values():
         if run.header is not None and run.header.answers_two_papers:
             raise RunMismatchError(
@@ -264,19 +276,25 @@ def viewer_data_of(
 
 
 def shown_systems(
-    runs: Mapping[str, RunFile], dataset: Dataset, tasks: Sequence[Task], rules: Rules
+    runs: Mapping[str, RunFile],
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    rules: Rules,
+    replaced: Collection[str] | None = None,
 ) -> tuple[ShownSystem, ...]:
+    """Return runs, then controls, but for those that runs stand for: ``replaced``, or all that are also among them."""
     shown = [_shown_run(label, run, rules, _unfinished(run, dataset, tasks)) for label, run in runs.items()]
-    headers = [run.header for run in runs.values() if run.header is not None]
+    own = {run.header.system.name for run in runs.values() if run.header is not None and run.header.control is None}
     for name in SHOWN_CONTROLS:
         system = CONTROLS[name].named
-        is_run = any(header.system.name == name and header.control is None for header in headers)
+        if name in (own if replaced is None else replaced) and not system.knows_labels:
+            continue
         record = SystemRecord(
             label=name,
             signature=name,
             is_control=True,
             knows_labels=system.knows_labels,
-            is_counted=not system.knows_labels and not is_run,
+            is_counted=not system.knows_labels and name not in own,
         )
         source = answers_from(system)
         shown.append(ShownSystem(record=record, source=source, rules=Rules(), selects=system.selects))

@@ -45,7 +45,7 @@ class DeskHeader(msgspec.Struct, frozen=True, kw_only=True):
     of: Literal["papers", "findings"]
 
 
-class ReadPaper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PaperOnDesk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was read of a file in one of its states: its text's digest, or why it cannot be read."""
 
     file: str  # within the folder
@@ -94,7 +94,7 @@ def _format(record: type[Any]) -> RecordFormat[DeskHeader, Any]:
     )
 
 
-_PAPERS, _FINDINGS = _format(ReadPaper), _format(FoundCell)
+_PAPERS, _FINDINGS = _format(PaperOnDesk), _format(FoundCell)
 
 
 # The text of a paper as it was read, so that it opens at once.
@@ -152,7 +152,7 @@ class PaperWork(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     ids: dict[str, str] = {}
     problem: str = ""  # why it cannot be read, where that is known
-    known: ReadPaper | None = None
+    known: PaperOnDesk | None = None
     answered: frozenset[tuple[str, str]] = frozenset()  # text and question
     questions: tuple[str, ...] = ()
 
@@ -165,13 +165,13 @@ def state_of(path: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def _is_as_read(path: Path, read: ReadPaper) -> bool:
+def _is_as_read(path: Path, read: PaperOnDesk) -> bool:
     """Say whether a file is what was read; one that was only copied or touched is."""
     state = state_of(path)
     return state == read.state or (state[0] == read.state[0] and file_sha256(path) == read.sha256)
 
 
-def read_work(folder: Path, work: PaperWork) -> ReadPaper:
+def read_work(folder: Path, work: PaperWork) -> PaperOnDesk:
     """Read a paper, and keep its text."""
     state, content = state_of(work.path), b""
     try:
@@ -183,14 +183,16 @@ def read_work(folder: Path, work: PaperWork) -> ReadPaper:
     except (DataError, OSError) as error:
         words = str(error).replace(str(work.path), work.file).removeprefix(f"{work.file}: ")
         digest = hashlib.sha256(content).hexdigest() if content else ""
-        return ReadPaper(file=work.file, state=state, sha256=digest, title=work.title, error=words or "cannot be read")
+        return PaperOnDesk(
+            file=work.file, state=state, sha256=digest, title=work.title, error=words or "cannot be read"
+        )
     listed = dict(work.ids)
     year = int(listed.pop("year", 0)) or None
     paper_ids, title = {**listed, **paper.ids}, work.title or paper.title
     text = digest_of_text(paper.sentences)
     saved = msgspec.structs.replace(_text_of(paper, pages), title=title, ids=paper_ids, year=paper.year or year)
     write_whole(folder / "texts" / f"{text}.json", msgspec.json.encode(saved))
-    return ReadPaper(
+    return PaperOnDesk(
         file=work.file,
         state=state,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -205,14 +207,14 @@ def read_work(folder: Path, work: PaperWork) -> ReadPaper:
 
 def worker(
     folder: Path, system: str | NamedSystem, seed: int, name: str
-) -> Callable[[PaperWork], tuple[PaperWork, ReadPaper, list[FoundCell]]]:
+) -> Callable[[PaperWork], tuple[PaperWork, PaperOnDesk, list[FoundCell]]]:
     """Return what reads a paper and asks its open questions; ``name`` is what stands for the system."""
     if isinstance(system, str):  # in a process of its own, which leaves the processor to others
         with suppress(OSError):
             os.nice(10)
     asked = system_from(system, seed=seed)
 
-    def work(item: PaperWork) -> tuple[PaperWork, ReadPaper, list[FoundCell]]:
+    def work(item: PaperWork) -> tuple[PaperWork, PaperOnDesk, list[FoundCell]]:
         read = item.known or read_work(folder, item)
         if not read.text:
             return item, read, []
@@ -287,7 +289,7 @@ class DeskPaper:
     title: str = ""
     ids: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
-    read: ReadPaper | None = None
+    read: PaperOnDesk | None = None
 
 
 def questions_in(path: Path) -> tuple[str, ...]:
@@ -317,7 +319,7 @@ class Desk:
         self._load()
 
     def _load(self) -> None:
-        known: dict[str, ReadPaper] = {}
+        known: dict[str, PaperOnDesk] = {}
         if (path := self.folder / "papers.jsonl").exists():
             known = {line.record.file: line.record for line in _PAPERS.scan(path)[1]}
         for position, paper in enumerate(self.papers):
@@ -330,7 +332,7 @@ class Desk:
                 if not line.record.error:  # else it is asked again
                     self._set_found(line.record)
 
-    def _set_read(self, position: int, read: ReadPaper) -> None:
+    def _set_read(self, position: int, read: PaperOnDesk) -> None:
         self.papers[position].read = read
         if read.text and position not in self._rows.setdefault(read.text, []):
             self._rows[read.text].append(position)
@@ -367,7 +369,7 @@ class Desk:
             raise UnreadableError(f"{read.file}: {read.error}")
         return read_text_of(self.folder, read.text)
 
-    def _keep_read(self, position: int, read: ReadPaper) -> None:
+    def _keep_read(self, position: int, read: PaperOnDesk) -> None:
         with self._lock:
             if self._papers_journal is not None and self.papers[position].read != read:
                 self._papers_journal.append(msgspec.json.encode(read))
@@ -405,14 +407,14 @@ class Desk:
                 self.is_running = False
                 self.stamp += 1
 
-    def _failed(self, item: PaperWork, error: str) -> tuple[ReadPaper, list[FoundCell]]:
+    def _failed(self, item: PaperWork, error: str) -> tuple[PaperOnDesk, list[FoundCell]]:
         """Return what is shown of a paper whose worker died."""
-        read = item.known or ReadPaper(file=item.file, state=(0, 0), title=item.title, error=error)
+        read = item.known or PaperOnDesk(file=item.file, state=(0, 0), title=item.title, error=error)
         keys = [(read.text, question) for question in item.questions if read.text]
         cells = (FoundCell(text=key[0], question=key[1], system=self.system, error=error) for key in keys)
         return read, [cell for cell, key in zip(cells, keys, strict=True) if key not in item.answered]
 
-    def _take(self, item: PaperWork, read: ReadPaper, cells: Sequence[FoundCell]) -> None:
+    def _take(self, item: PaperWork, read: PaperOnDesk, cells: Sequence[FoundCell]) -> None:
         with self._lock:
             self.stamp += 1
             if self.papers[item.position].read is None:  # its worker died

@@ -22,7 +22,7 @@ from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.provenance import require_extra
 from evidencebench.query import Query
 from evidencebench.review.decisions import DECISIONS, Decision
-from evidencebench.review.table import Cell, ReviewTable, verdict_word
+from evidencebench.review.table import DeskCell, ReviewTable, verdict_word
 from evidencebench.tables import Table, as_csv, printable
 from evidencebench.wording import counted
 
@@ -52,10 +52,10 @@ class Quotation(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Row:
+class _DecidedCell:
     """A cell that somebody decided, with the paper's text."""
 
-    cell: Cell
+    cell: DeskCell
     table: ReviewTable
 
     @property
@@ -86,11 +86,11 @@ def export(table: ReviewTable, name: str) -> Exported:
     return EXPORTS[name](table)
 
 
-def _rows(table: ReviewTable) -> list[_Row]:
-    return [_Row(cell=cell, table=table) for cell in table.cells() if cell.decided is not None]
+def _rows(table: ReviewTable) -> list[_DecidedCell]:
+    return [_DecidedCell(cell=cell, table=table) for cell in table.cells() if cell.decided is not None]
 
 
-def _head(row: _Row) -> dict[str, Any]:
+def _head(row: _DecidedCell) -> dict[str, Any]:
     ids, read = row.ids(), row.cell.paper.read
     of_paper = {"paper": printable(row.cell.paper.file), "title": row.cell.title, "year": read and read.year}
     return {**of_paper, "doi": ids.get("doi"), "pmid": ids.get("pmid"), "question": row.cell.question}
@@ -100,7 +100,7 @@ def decisions_table(table: ReviewTable) -> Table:
     """Return a row for each cell, decided or not, with a column for each person."""
     people = sorted(table.decisions.read_all())
     rows: list[dict[str, Any]] = []
-    for row in (_Row(cell=cell, table=table) for cell in table.cells()):
+    for row in (_DecidedCell(cell=cell, table=table) for cell in table.cells()):
         decided, found, final = row.cell.decided, row.cell.found, row.final
         sides = {side.person: DECISIONS[side.decision.decision] for side in decided.sides} if decided else {}
         said = [f"“{one.text}” ({one.where})" if one.where else f"“{one.text}”" for one in row.quotations()]
@@ -141,17 +141,17 @@ def _xlsx(table: ReviewTable) -> Exported:
     return Exported(workbook(sheets, "review --export .xlsx"), ".xlsx")
 
 
-def _by_paper(table: ReviewTable) -> Iterator[list[_Row]]:
+def _by_paper(table: ReviewTable) -> Iterator[list[_DecidedCell]]:
     for _, group in groupby(_rows(table), key=lambda row: row.cell.paper.file):
         yield list(group)
 
 
 def _ris(table: ReviewTable) -> Exported:
-    def note(row: _Row) -> str:
+    def note(row: _DecidedCell) -> str:
         said = [f"[{one.where}] {one.text}" if one.where else one.text for one in row.quotations()]
         return " ".join(filter(None, (f"{row.cell.question} {row.words}.", *said, row.final.note if row.final else "")))
 
-    def noted(rows: Sequence[_Row]) -> NotedPaper:
+    def noted(rows: Sequence[_DecidedCell]) -> NotedPaper:
         read = rows[0].cell.paper.read
         return NotedPaper(rows[0].cell.title, rows[0].ids(), read.year if read else None, list(map(note, rows)))
 
@@ -214,7 +214,7 @@ def _pdfs(table: ReviewTable) -> Exported:
     return Exported(content.getvalue(), ".zip", told)
 
 
-def _highlights(row: _Row, colour: tuple[float, float, float]) -> Iterator[Highlight]:
+def _highlights(row: _DecidedCell, colour: tuple[float, float, float]) -> Iterator[Highlight]:
     boxes, note = row.paper.boxes, f"{row.cell.question}\n{row.words}"
     if row.final and row.final.note:
         note += f"\n{row.final.note}"

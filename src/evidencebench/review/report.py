@@ -11,7 +11,7 @@ from evidencebench.construction.people.answers import Annotations, TaskAnnotatio
 from evidencebench.construction.people.marks import LEAST_VALUES, collect_marks
 from evidencebench.construction.people.tasks import AnnotationTask
 from evidencebench.review.decisions import DECISIONS, Decision
-from evidencebench.review.table import Cell, ReviewTable
+from evidencebench.review.table import DeskCell, ReviewTable
 from evidencebench.scoring.resampling import Floats, Resampling
 
 MEASURES = {"accuracy": "same", "kappa": "kappa", "alpha": "alpha"}
@@ -107,7 +107,7 @@ def _reviewer(person: str, answers: Mapping[str, Decision]) -> Reviewer:
 
 def _pair(
     table: ReviewTable,
-    cells: Mapping[str, Cell],
+    cells: Mapping[str, DeskCell],
     people: Mapping[str, Mapping[str, Decision]],
     pair: tuple[str, str],
     resampling: Resampling,
@@ -138,7 +138,7 @@ def _pair(
     )
 
 
-def _as_task(table: ReviewTable, key: str, cell: Cell) -> AnnotationTask:
+def _as_task(table: ReviewTable, key: str, cell: DeskCell) -> AnnotationTask:
     text = table.text(cell.id)
     return AnnotationTask(
         id=key, instance_id=key, paper_id=key.partition("-")[0], sentences=text.sentences, kinds=text.kinds

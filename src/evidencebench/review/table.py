@@ -36,7 +36,7 @@ class DeskAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class DeskCell:
     """A paper and a question with all that is known of both."""
 
     id: str
@@ -78,7 +78,7 @@ class ReviewTable:
         read = self.desk.papers[place[0]].read
         return task_key(read.text, self.desk.questions[place[1]]) if read and read.text else ""
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[DeskCell]:
         """Yield all cells, with what everybody says of them."""
         decided = decided_cells(self.decisions.read_all(), self.decisions.agreed())
         for task_id in self.ids:
@@ -86,7 +86,7 @@ class ReviewTable:
             found, before = self.desk.found(*place)
             paper, question = self.desk.papers[place[0]], self.desk.questions[place[1]]
             of_cell = decided.get(self.key(place))
-            yield Cell(id=task_id, paper=paper, question=question, found=found, before=before, decided=of_cell)
+            yield DeskCell(id=task_id, paper=paper, question=question, found=found, before=before, decided=of_cell)
 
     def queue(self, person: str, since: int = 0) -> Mapping[str, object]:
         """Return the whole table, or the cells that changed since a stamp; while blind, nothing that others say."""
@@ -112,7 +112,7 @@ class ReviewTable:
         table = {"papers": papers, "questions": desk.questions, "cells": cells}
         return {"stamp": stamp, "progress": progress, **table}
 
-    def _shown_cell(self, cell: Cell, own: Decision | None) -> Mapping[str, object]:
+    def _shown_cell(self, cell: DeskCell, own: Decision | None) -> Mapping[str, object]:
         found, decided = cell.found, None if self.is_blind else cell.decided
         return {
             "status": "failed" if cell.error else "waiting" if found is None else "found",

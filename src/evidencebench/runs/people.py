@@ -166,11 +166,7 @@ class Person:
             return timed
         # A tab knows its own last change, even if the reply to it was lost.
         if picks.revision != before.revision and (not picks.tab or picks.tab != before.tab):
-            raise StaleError(
-                f"{instance_id}: the picks were changed in another tab; look at them, and pick again",
-                sentences=before.sentences,
-                revision=before.revision,
-            )
+            raise StaleError(f"{instance_id}: the picks were changed in another tab; look at them, and pick again")
         return msgspec.structs.replace(timed, sentences=picks.sentences, revision=before.revision + 1, tab=picks.tab)
 
     def _write(self, drafts: dict[str, PickDraft]) -> None:

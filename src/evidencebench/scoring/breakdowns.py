@@ -315,29 +315,38 @@ class PickCounts:
         return self.new + self.redundant + self.heading + self.no_evidence
 
 
+def pick_letters(certain: Sequence[int], tied: Sequence[int], coverage: Coverage, headings: frozenset[int]) -> str:
+    """Return the sort of each sentence of an answer: n(ew), r(edundant), h(eading) or o(ther, without evidence).
+
+    A sentence that chance draws, one of ``tied``, is compared with the certain ones only.
+    """
+    masks, covered, letters = coverage.masks, 0, []
+    n_certain = len(certain)
+    for place, index in enumerate((*certain, *tied)):  # without calls, since a report has millions of picks
+        mask = masks.get(index, 0)
+        if mask & ~covered:
+            letters.append("n")
+            if place < n_certain:
+                covered |= mask
+        elif mask:
+            letters.append("r")
+        else:
+            letters.append("h" if index in headings else "o")
+    return "".join(letters)
+
+
 def picks_of(cases: Iterable[tuple[Selection, Coverage, frozenset[int]]]) -> PickCounts:
     """Return the picks of answers, each with what sentences cover and the headings of its paper.
 
-    A sentence that chance draws is compared with the certain ones only, and counts as often as it is drawn.
+    A sentence that chance draws counts as often as it is drawn.
     """
-    new = redundant = heading = no_evidence = 0.0
+    counts = dict.fromkeys("nrho", 0.0)
     for selection, coverage, headings in cases:
-        masks, covered = coverage.masks, 0
-        n_certain, share = len(selection.certain), selection.n_drawn / len(selection.tied) if selection.n_drawn else 0.0
-        # In one loop without calls, since a report has millions of picks.
-        for place, index in enumerate(selection.certain + selection.tied if share else selection.certain):
-            mask, count = masks.get(index, 0), 1.0 if place < n_certain else share
-            if mask & ~covered:
-                new += count
-                if place < n_certain:
-                    covered |= mask
-            elif mask:
-                redundant += count
-            elif index in headings:
-                heading += count
-            else:
-                no_evidence += count
-    return PickCounts(new=new, redundant=redundant, heading=heading, no_evidence=no_evidence)
+        n_certain, tied = len(selection.certain), selection.tied if selection.n_drawn else ()
+        letters, share = pick_letters(selection.certain, tied, coverage, headings), selection.n_drawn / (len(tied) or 1)
+        for letter in counts:
+            counts[letter] += letters.count(letter, 0, n_certain) + share * letters.count(letter, n_certain)
+    return PickCounts(new=counts["n"], redundant=counts["r"], heading=counts["h"], no_evidence=counts["o"])
 
 
 def coverages_of(

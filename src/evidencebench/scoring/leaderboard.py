@@ -1,7 +1,7 @@
 """The leaderboard of a task, and the table of a paper, as data."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from operator import attrgetter
@@ -20,7 +20,7 @@ from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resam
 from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns, reads_hypothesis, results_of_runs
 from evidencebench.scoring.significance import ALPHA, can_be_significant, p_text, percent, ranges_from
 from evidencebench.scoring.task_scores import EpochSpread, TaskScores
-from evidencebench.tables import Column
+from evidencebench.tables import LONGEST_NAME, Column, printable
 from evidencebench.wording import counted, did_you_mean, one_line
 
 
@@ -33,6 +33,14 @@ class WrongHypothesis:
     difference: Estimate  # own - wrong
     p_holm: float | None  # over the runs of the task; None where nothing can be tested
     p_text: str
+
+
+def name_of_row(systems: Sequence[str]) -> str:
+    """Return the name of systems that share a row: ``cues = finder``, or ``cues = 3 others``."""
+    first, *others = systems
+    all_names = " = ".join(systems)
+    is_short = not others or (len(others) == 1 and len(all_names) <= LONGEST_NAME)
+    return all_names if is_short else f"{first} = {counted(len(others), 'other')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +59,21 @@ class Standing:
     wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
     reads_hypothesis: bool | None = None  # as the system declares; None for a control
     epochs: EpochSpread | None = None  # None where each instance was asked once
+    same_answers: tuple[str, ...] = ()  # where others have its very answers: all of them, itself too; they share ranks
 
     def __repr__(self) -> str:
         rank = "" if self.rank is None else f"rank {self.rank[0]}..{self.rank[1]}"
         mean = f"{self.measure.replace('_', ' ')} {self.recall.mean:.3f}"
         return one_line(self, repr(self.system), mean, f"n={self.n}", rank)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return self.same_answers or (self.system,)
+
+    @property
+    def name(self) -> str:
+        """The system, with those that have its answers: ``cues = finder``, or ``cues = 3 others``."""
+        return name_of_row(self.systems)
 
     @property
     def unfinished(self) -> str:
@@ -131,6 +149,20 @@ class Board:
     standings: tuple[Standing, ...]
     pairs: tuple[Pair[Standing], ...]
 
+    @property
+    def merged(self) -> "Board":
+        """The board with one row for all that have the same answers, as readers see it."""
+        rows = tuple(row for row in self.standings if row.system == row.systems[0])
+        shown = set(map(id, rows))
+        pairs = tuple(pair for pair in self.pairs if {id(pair.first), id(pair.second)} <= shown)
+        return Board(standings=rows, pairs=pairs)
+
+    @property
+    def sameness(self) -> str:
+        """The systems that share a row, in words; empty without any."""
+        shared = dict.fromkeys(printable(" = ".join(row.same_answers)) for row in self.standings if row.same_answers)
+        return f"{'; '.join(shared)}: the same answers, so they share a row and count once" if shared else ""
+
     def __repr__(self) -> str:
         return one_line(self, counted(len(self.standings), "system"), ", ".join(row.system for row in self.standings))
 
@@ -195,13 +227,16 @@ def board_of(
     pairs = compare_pairs(columns, list(combinations(ranked, 2)), controls, **how)
     p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
     wrong = _wrong_hypotheses(scored, task, resampling, measure)
-    rank_of = ranges_from({key: means[key].mean for key in ranked}, p_values)
+    alike = _same_answers(scored, columns, ranked, task)
+    first_of = {(label, False): (systems[0], False) for systems in alike for label in systems}
+    distinct = {key: means[key].mean for key in ranked if first_of.get(key, key) == key}
+    rank_of = ranges_from(distinct, {pair: p for pair, p in p_values.items() if set(pair) <= distinct.keys()})
     rows = {
         (label, is_control): Standing(
             system=label,
             recall=means[label, is_control],
             measure=measure_key(measure, columns[label, is_control].scores),
-            rank=rank_of.get((label, is_control)),
+            rank=rank_of.get(first_of.get((label, is_control), (label, is_control))),
             n=len(columns[label, is_control].ids),
             **{name: getattr(columns[label, is_control].counts, name) for name in ("failed", "empty", "missing")},
             is_control=is_control,
@@ -210,6 +245,7 @@ def board_of(
             wrong_hypothesis=None if is_control else wrong.get(label),
             reads_hypothesis=None if is_control else reads_hypothesis(scored.runs[label]),
             epochs=columns[label, is_control].epochs,
+            same_answers=() if is_control else next((systems for systems in alike if label in systems), ()),
         )
         for label, is_control in order
     }
@@ -218,6 +254,20 @@ def board_of(
         for pair in pairs
     )
     return Board(standings=tuple(rows.values()), pairs=tuple(of_rows))
+
+
+def _same_answers(
+    scored: ScoredRuns, columns: Mapping[tuple[str, bool], TaskScores], ranked: Sequence[tuple[str, bool]], task: Task
+) -> list[tuple[str, ...]]:
+    """Return groups of runs with the same answers; a run that stands for a control, or saw the data, is apart."""
+    controls = {run_of_control(scored, name, task) for name in scored.controls if task.name in scored.controls[name]}
+    groups: dict[object, list[str]] = {}
+    for key in ranked:
+        label, is_control = key
+        if not is_control and label not in controls:
+            counts = [getattr(columns[key].counts, name) for name in ("failed", "empty", "missing")]
+            groups.setdefault((columns[key].answer_keys, *counts, scored.trained_on_it(label)), []).append(label)
+    return [tuple(labels) for labels in groups.values() if len(labels) > 1]
 
 
 def _wrong_hypotheses(

@@ -36,23 +36,32 @@ from evidencebench.scoring.task_scores import TaskScores, summed
 from evidencebench.wording import counted, first_few, one_line, without_folders
 
 
-def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
+def runs_by_label(runs: Sequence[RunFile], names: Mapping[PathText, str] | None = None) -> dict[str, RunFile]:
     """Return label -> run: the system, with the options that differ where needed, or else the file's path.
 
-    The label of a person's run always holds the name. A file in an option is shown by its name.
+    A language model's label begins with the model, a person's holds the name. ``names`` has the labels of runs, by
+    path, that have none of these. A file in an option is shown by its name.
     """
-    names = [_system_label(run) for run in runs]
+    given = {Path(path): name for path, name in (names or {}).items()}
+    if unknown := given.keys() - {run.path for run in runs}:
+        known = ", ".join(f"'{run.path}'" for run in runs)
+        raise RunError(f"names: '{min(unknown)}': no such run here; expected a path among {known}")
+    systems = [_system_label(run) for run in runs]
     is_absolute = any(run.path.is_absolute() for run in runs)
     folder = os.path.commonpath([run.path.absolute().parent for run in runs]) if is_absolute else ""
     paths = [str(run.path.absolute().relative_to(folder) if is_absolute else run.path) for run in runs]
-    labels = names
+    labels = systems
     # A nested system by its name only, as long as that tells the runs apart.
-    finer = [_with_options(runs, names, paths, with_inner_options=inner) for inner in (False, True)]
+    finer = [_with_options(runs, systems, paths, with_inner_options=inner) for inner in (False, True)]
     for finer_labels in (*finer, paths):
         counts = Counter(labels)
         labels = [longer if counts[label] > 1 else label for label, longer in zip(labels, finer_labels, strict=True)]
     if len(set(labels)) < len(labels):
         raise RunMismatchError(f"{next(label for label, n in Counter(labels).items() if n > 1)}: given twice")
+    labels = [given.get(run.path, label) for run, label in zip(runs, labels, strict=True)]
+    for name, n in Counter(labels).items():
+        if n > 1 or not name.strip():
+            raise RunError(f"names: expected a name for each run, got '{name}'{f' for {n} runs' if n > 1 else ''}")
     return dict(zip(labels, runs, strict=True))
 
 
@@ -62,10 +71,23 @@ def _system_label(run: RunFile) -> str:
     system = run.header.system
     # A person is named even where no other person's run is shown.
     is_person = system.name == PERSON and "name" in system.options
-    label = f"{PERSON}(name={option_text(system.options['name'])})" if is_person else system.name
+    label = f"{PERSON}(name={option_text(system.options['name'])})" if is_person else _system_name(system)
     if run.header.crossval is not None and run.header.crossval.folds is not None:
         return f"{label}, cross-validated"
     return label if run.header.control is None else f"{label}, {run.header.control.words}"
+
+
+def _system_name(system: SystemHeader) -> str:
+    """Return a system's name; of a language model's strategy, behind its models: ``gpt-4o-mini · base``."""
+    strategy = system.name.removeprefix("llm_")
+    if strategy == system.name:
+        return system.name
+    systems = system.options.get("systems")  # of a vote
+    parts = [part.get("options") for part in systems if isinstance(part, dict)] if isinstance(systems, list) else []
+    options = [part for part in (system.options, *parts) if isinstance(part, dict)]
+    models = [model for part in options if isinstance(model := part.get("model"), str)]
+    shown = "+".join(dict.fromkeys(model.rstrip("/").rpartition("/")[2] for model in models))
+    return f"{shown} · {strategy}" if shown else system.name
 
 
 def _with_options(
@@ -134,6 +156,7 @@ def score_runs(
     with_controls: bool = True,
     with_selections: bool = False,
     changed_apart: bool = True,
+    names: Mapping[PathText, str] | None = None,
     limit: int | None = None,
     jobs: int = 1,
     engine: Engine | None = None,
@@ -142,15 +165,15 @@ def score_runs(
     """Score runs on the tasks asked for, or on all that every one can answer; parameters are as in `evaluate`.
 
     Answers of controls are read by the default rules. With ``limit``, runs over different numbers of instances can be
-    scored together. Runs that were asked changed queries (``run --control``) stand apart, in ``changed``, unless
-    ``changed_apart`` is False; without another run, that raises `RunMismatchError`. What is odd is an
-    `EvidenceWarning` each.
+    scored together. ``names`` has labels by path. Runs that were asked changed queries (``run --control``) stand apart,
+    in ``changed``, unless ``changed_apart`` is False; without another run, that raises `RunMismatchError`. What is odd
+    is an `EvidenceWarning` each.
     """
     paths = paths_from(paths)
     if not paths:
         raise RunError("expected at least one run file, got none")
     dataset, tasks = dataset_from(dataset), tasks_from(tasks)
-    runs = open_runs(paths, dataset, tasks)
+    runs = open_runs(paths, dataset, tasks, names)
     own = {label: run for label, run in runs.items() if not (changed_apart and is_changed(run))}
     if not own:
         raise RunMismatchError(
@@ -166,7 +189,7 @@ def score_runs(
         scores = _scorer(dataset, runs, asked, **how)(data=dataset, limit=n_instances, on_progress=on_progress)
     else:
         _ = dataset.sha256  # other machines know the file by it
-        setup, arguments = partial(_block_scorer, **how), (dataset.file, tuple(paths), asked)
+        setup, arguments = partial(_block_scorer, names=names, **how), (dataset.file, tuple(paths), asked)
         blocks = [
             dataset.ids[start : min(start + _BLOCK_SIZE, n_instances)] for start in range(0, n_instances, _BLOCK_SIZE)
         ]
@@ -226,10 +249,10 @@ def _scorer(
 
 
 def _block_scorer(
-    file: DataFile, paths: Sequence[Path], tasks: Sequence[Task], **how: Any
+    file: DataFile, paths: Sequence[Path], tasks: Sequence[Task], *, names: Mapping[PathText, str] | None, **how: Any
 ) -> Callable[[Sequence[str]], Scores]:
     dataset = reopen_dataset(file)
-    score = _scorer(dataset, runs_by_label([open_run(path) for path in paths]), tasks, **how)
+    score = _scorer(dataset, runs_by_label([open_run(path) for path in paths], names), tasks, **how)
     return lambda ids: score(data=[dataset[instance_id] for instance_id in ids])
 
 
@@ -262,8 +285,10 @@ def _why_nothing_counts(dataset: Dataset, task: Task, n_instances: int) -> str:
     )
 
 
-def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
-    runs = runs_by_label([open_run(path) for path in paths])
+def open_runs(
+    paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task], names: Mapping[PathText, str] | None = None
+) -> dict[str, RunFile]:
+    runs = runs_by_label([open_run(path) for path in paths], names)
     for run in runs.values():
         check_belongs(run, dataset)
         for task in tasks:

@@ -14,6 +14,8 @@ from evidencebench.pages.paper import ListRow, RowGrades
 
 N_SYSTEMS, N_TASKS, CEILING, N_COUNTED = 3, 2, 2, 2
 
+UNANSWERED = ("empty", "failed", "missing", "invalid")
+
 recalls = st.one_of(st.none(), st.sampled_from([0.0, 1 / 3, 0.5, 2 / 3, 1.0]))
 rows: st.SearchStrategy[dict[str, Any]] = st.builds(
     dict,
@@ -21,7 +23,7 @@ rows: st.SearchStrategy[dict[str, Any]] = st.builds(
     n_aspects=st.none() | st.integers(1, 4),
     n_results=st.none() | st.integers(0, 2),
     recalls=st.tuples(*[st.tuples(*[recalls] * N_TASKS)] * N_SYSTEMS),
-    unanswered=st.tuples(*[st.sets(st.integers(0, N_SYSTEMS - 1)).map(lambda one: tuple(sorted(one)))] * N_TASKS),
+    unanswered=st.tuples(*[st.dictionaries(st.integers(0, N_SYSTEMS - 1), st.sampled_from(UNANSWERED))] * N_TASKS),
     found=st.tuples(*[st.lists(st.integers(0, 3), max_size=N_COUNTED + 1).map(tuple)] * N_TASKS),
 )
 listings = st.builds(
@@ -59,13 +61,14 @@ def is_chosen(row: dict[str, Any] | None, listing: ListQuery) -> bool:
         return True
     if row is None:
         return False
-    is_asked = listing.a is not None and listing.task is not None
+    status = None if None in (listing.a, listing.task) else row["unanswered"][listing.task].get(listing.a)
     chosen: dict[str, bool] = {
         "has_results": bool(row["n_results"]),
         "no_results": row["n_results"] == 0,
         "missed": a < recall(row, CEILING, listing.task),
         "failed": a == 0,
-        "no_answer": is_asked and listing.a in row["unanswered"][listing.task or 0],
+        "no_answer": status is not None,
+        **{f"answer_{one}": status == one for one in UNANSWERED},
         "a_better": a > b,
         "b_better": b > a,
     }
@@ -113,7 +116,7 @@ def test_the_list_is_what_a_plain_sort_makes_of_it(
 
 def test_what_was_set_comes_back_and_what_was_not_is_unknown() -> None:
     columns = Columns(3, 1, 2, n_counted=3)
-    grades = RowGrades(recalls=((0.5, None),), unanswered=((), (0,)), found=((0, 2), ()))
+    grades = RowGrades(recalls=((0.5, None),), unanswered=({}, {0: "empty"}), found=((0, 2), ()))
     row = ListRow(
         position=1,
         id="",

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from browsing import assert_accessible, assert_asks_before_leaving, say_name
 from evidencebench import execute, load_sample
@@ -77,6 +77,14 @@ def test_the_page_of_a_miss_fits_and_is_accessible_and_a_choice_can_be_taken_bac
         begin(page, url, "Bo")
         assert page.locator(".audit-row.is-source").count() > 0
         assert page.locator(".audit-row.is-selected").count() > 0
+        page.set_viewport_size({"width": 1440, "height": 900})
+        parts = page.locator(".audit-evidence section, .task-causes").all()
+        (picks, sources, causes) = [box for box in map(Locator.bounding_box, parts) if box]
+        assert picks["y"] == sources["y"] < causes["y"]  # the evidence is side by side, above what is asked
+        assert picks["x"] < sources["x"]
+        assert causes["y"] + causes["height"] <= 900  # so nothing is scrolled
+        page.get_by_label("Sources by the labels").get_by_role("button").first.click()
+        expect(page.locator(".audit-row:focus .audit-tags")).to_have_text("source")
         assert_accessible(page, 360, 1280)
         choice = page.locator(".task-choice").nth(1)
         done = page.get_by_role("button", name="Done")

@@ -36,7 +36,7 @@ def read_all_of_it(page: Page) -> None:
     summary = block.locator("summary").first
     summary.focus()
     page.keyboard.press("Enter")
-    expect(block.locator("p.exchanges")).to_have_text(f"● llm_base: {SPENT}.")
+    expect(block.locator("p.exchanges")).to_have_text(f"● gpt-secret · base: {SPENT}.")
     expect(block.get_by_role("heading", name=f"Request 2: {MODEL}")).to_be_visible()
     facts = "100 + 10 tokens; $0.0012; time unknown; ended: stop; served by gpt-<i>"
     expect(block.locator("section p")).to_have_text([facts, f"{facts}; after the messages above and their reply"])
@@ -86,7 +86,7 @@ def test_prompt_and_reply_are_in_a_report_where_they_were_asked_for(
     assert "ANSWER: [1, 2]" not in (tmp_path / "shared.html").read_text("utf-8")
     (tmp_path / "plain.html").write_text(report_page(runs, SAMPLE, TASK, resampling=quick, limit=2), "utf-8")
     page.goto(address_of(tmp_path / "plain.html", f"#/papers/{A}?a=llm_base&b=bm25"))
-    expect(page.locator("p.exchanges")).to_have_text(f"● llm_base: {SPENT}.")
+    expect(page.locator("p.exchanges")).to_have_text(f"● gpt-secret · base: {SPENT}.")
     expect(page.locator("details.exchanges")).to_have_count(0)
     page.goto(address_of(tmp_path / "plain.html", f"#/papers/{A}?a=bm25&b="))
     expect(page.locator(".exchanges")).to_have_count(0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, assert_accessible
+from browsing import NewPage, assert_accessible, box_of
 from evidencebench import Finding, find_evidence, read_paper
 from evidencebench.execution.finding import PaperVerdict
 from evidencebench.pages.findings_page import findings_page
@@ -73,12 +73,34 @@ def test_papers_are_sorted_and_filtered_by_verdict_and_words(page: Page, tmp_pat
     expect(rows).to_have_count(1)
 
 
-def test_without_scripts_all_papers_stand_below_the_table(new_page: NewPage, tmp_path: Path) -> None:
+def test_words_that_the_browser_finds_open_their_paper_and_print_shows_what_is_open(page: Page, tmp_path: Path) -> None:
+    page.goto(
+        f"{_page_file(tmp_path).as_uri()}#:~:text=lowered%20pressure%20in%20cats"
+    )  # opens what find-in-page opens
+    section = page.locator("section:visible")
+    expect(section).to_contain_text("lowered pressure in cats.")
+    expect(page.locator("main")).to_have_class("is-live is-beside")
+    page.emulate_media(media="print")
+    expect(section).to_have_count(1)
+    expect(page.locator(".filters")).to_be_hidden()
+    assert page.locator(".answers").evaluate("(one) => one.scrollWidth <= one.clientWidth")
+    page.emulate_media(media="screen")
+    section.locator("xpath=..").locator("summary").click()
+    expect(section).to_have_count(0)
+    expect(page.locator("main")).to_have_class("is-live")
+
+
+def test_without_scripts_each_paper_is_a_line_below_the_table_which_a_link_opens(
+    new_page: NewPage, tmp_path: Path
+) -> None:
     page = new_page(java_script_enabled=False)
     page.goto(_page_file(tmp_path).as_uri())
     assert page.locator("section article").count() == 3
     assert page.locator("mark").count() == 5
-    expect(page.locator("article").last).to_contain_text("lowered pressure in cats.")
+    assert all(box_of(one)["height"] < 30 for one in page.locator("details").all())
+    expect(page.locator("section:visible")).to_have_count(0)
+    page.locator("tbody tr").last.get_by_role("link").last.click()
+    expect(page.locator("section:visible")).to_contain_text("lowered pressure in cats.")
 
 
 def _starts_with(name: str) -> re.Pattern[str]:

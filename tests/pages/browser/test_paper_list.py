@@ -65,8 +65,21 @@ def test_the_list_says_how_long_each_paper_is_how_two_systems_score_and_means_ov
     shown, rows = viewed(sample_runs)
     task = [one.name for one in shown.tasks].index(TASK)
     assert ids(sample) == list(SAMPLE.ids)
-    for row, text in zip(rows, sample.locator(".row").all_inner_texts(), strict=True):
+    names = [system.record.label for system in shown.systems]
+    assert (
+        sample.locator("th.recall .foreign").evaluate_all("(all) => all.map((one) => one.title)") == names
+    )  # A and B first
+    for row, line in zip(rows, sample.locator(".row").all(), strict=True):
+        text = line.inner_text()
         assert row.hypothesis in text
+        recalls = [100 * (of_system[task] or 0) for of_system in row.recalls]
+        titles = [f"{name}: {recall:.1f} %" for name, recall in zip(names, recalls, strict=True)]
+        cells = line.locator("td.recall")
+        assert cells.evaluate_all("(all) => all.map((cell) => cell.title)") == titles
+        assert [int(number) for number in cells.locator("[aria-hidden]").all_inner_texts()] == pytest.approx(
+            recalls, abs=0.51
+        )
+        expect(line.locator("a")).to_have_attribute("title", f"{row.hypothesis}\n{row.id}")
         assert str(row.n_sentences) in text
         assert f"{row.n_aspects} ({row.n_results})" in text
         a, b = (row.recalls[system][task] for system in (0, 1))
@@ -165,7 +178,7 @@ def test_a_phone_sorts_by_the_same_heads_and_shows_the_list_or_a_paper_with_a_wa
 
 def test_bars_of_aspects_open_the_papers_that_have_them(sample: Page, sample_runs: tuple[Path, ...]) -> None:
     _, rows = viewed(sample_runs)
-    bars = sample.get_by_role("navigation", name="Aspects by how many systems find them").get_by_role("link")
+    bars = sample.get_by_role("navigation", name="Aspects found by 0, 1, 2 … systems").get_by_role("link")
     # Of bm25, tfidf, lead and abstract_backwards; the oracle is not counted.
     totals = [sum(row.found[0][n] if n < len(row.found[0]) else 0 for row in rows) for n in range(5)]
     names = [f"{total:,} aspect{'s' * (total != 1)} that {n} of 4 systems found" for n, total in enumerate(totals)]

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pypdfium2
 import pytest
@@ -128,31 +129,101 @@ def report_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
-def test_charts_fit_on_a_phone_and_their_text_is_readable(new_page: NewPage, report_of_many: Path) -> None:
-    page = new_page(360, 844)
+def test_counts_of_failed_answers_lead_to_the_list_of_just_their_papers(page: Page, tmp_path: Path) -> None:
+    a, b, c, *_ = SAMPLE.ids
+    errors = [{"id": one, "error": "TimeoutError: no reply"} for one in (a, b)]
+    run = run_at(tmp_path / "a&b.jsonl", *errors, {"id": c, "sentences": []})
+    made = report_page(run, SAMPLE, ("er_at_5", "er_at_10"), resampling=Resampling(n_draws=50))
+    (tmp_path / "report.html").write_text(made, "utf-8")
+    page.goto(address_of(tmp_path / "report.html", "#failures?task=er_at_5"))
+    for words, ids in {"2 of 10": {a, b}, "1 of 10": {c}, "7 of 10": {*SAMPLE.ids} - {a, b, c}}.items():
+        page.locator("#failures").get_by_role("link", name=words).click()
+        expect(page.locator("a.row-link")).to_have_count(len(ids))
+        found = page.locator("a.row-link").evaluate_all("links => links.map((link) => link.dataset.id)")
+        assert {*found} == ids
+        page.go_back()
+
+
+def test_curves_are_as_wide_as_the_page_readable_on_a_phone_and_named_in_their_colours(
+    new_page: NewPage, report_of_many: Path
+) -> None:
+    page = new_page(1440)
     open_report(page, report_of_many)
     page.evaluate(OPEN_ALL)
-    charts = [chart for chart in page.locator("#results .panels .chart").all() if chart.is_visible()]
-    assert len(charts) == 2
-    for frame in [one for one in page.locator("#results .frame:has(.bins)").all() if one.is_visible()]:
-        assert box_of(frame)["x"] + box_of(frame)["width"] <= 360  # it scrolls inside
-    for chart in charts:
-        box = box_of(chart)
-        assert 0 <= box["x"] < box["x"] + box["width"] <= 360
-        size = chart.evaluate(
-            """(one) => {
-                 const zoom = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
-                 const texts = [...one.querySelectorAll("text")];
-                 return zoom * Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize)));
-               }"""
-        )
-        assert size >= 9.5
-        assert chart.evaluate(
-            """(one) => [...one.querySelectorAll("text")].every((text) => {
-                 const [inner, outer] = [text.getBoundingClientRect(), one.getBoundingClientRect()];
-                 return inner.left >= outer.left - 1 && inner.right <= outer.right + 1;
-               })"""
-        )
+    for width, least in ((1440, 1000), (768, 700), (360, 300)):
+        page.set_viewport_size({"width": width, "height": 844})
+        charts = [chart for chart in page.locator("#curves figure .chart").all() if chart.is_visible()]
+        assert len(charts) == 2
+        for chart in charts:
+            box = box_of(chart)
+            assert 0 <= box["x"] < box["x"] + box["width"] <= width
+            assert box["width"] >= least
+            size = chart.evaluate(
+                """(one) => {
+                     const zoom = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
+                     const texts = [...one.querySelectorAll("text")];
+                     return zoom * Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize)));
+                   }"""
+            )
+            assert size >= 11
+            assert chart.evaluate(
+                """(one) => [...one.querySelectorAll("text")].every((text) => {
+                     const [inner, outer] = [text.getBoundingClientRect(), one.getBoundingClientRect()];
+                     return inner.left >= outer.left - 1 && inner.right <= outer.right + 1;
+                   })"""
+            )
+            coloured = chart.evaluate(
+                """(one) => [...one.querySelectorAll("g[class^=chart-series]:has(text)")].map((label) => {
+                     const name = label.querySelector("title").textContent;
+                     const curve = [...one.querySelectorAll("g:not(:has(text))")]
+                       .find((part) => part.querySelector("title").textContent === name);
+                     const line = curve.querySelector(".chart-line, .chart-interval");
+                     return getComputedStyle(label.querySelector("text")).fill === getComputedStyle(line).stroke;
+                   })"""
+            )
+            assert coloured == [True] * 4
+            assert chart.locator(".chart-band").count() > 0
+        assert page.locator("#curves figcaption").first.evaluate("(one) => one.checkVisibility()")
+        for frame in [one for one in page.locator("#results .frame:has(.bins)").all() if one.is_visible()]:
+            assert box_of(frame)["x"] + box_of(frame)["width"] <= width  # it scrolls inside
+
+
+def test_the_contents_stay_mark_the_section_that_is_read_and_are_folded_on_a_phone(opened: Page) -> None:
+    contents = opened.locator(".contents")
+    read = contents.locator("[aria-current=true]")
+    expect(read).to_have_count(0)
+    opened.locator("#picks h2").evaluate("(one) => one.scrollIntoView()")
+    expect(read).to_have_text("What the picks add")
+    expect(contents.get_by_role("link", name="Leaderboard")).to_be_in_viewport()
+    opened.set_viewport_size({"width": 390, "height": 844})
+    expect(contents.get_by_role("link")).to_have_count(0)
+    assert_accessible(opened)
+    contents.locator("summary").focus()
+    opened.keyboard.press("Enter")
+    assert_accessible(opened)
+    opened.keyboard.press("Tab")
+    expect(contents.get_by_role("link").first).to_be_focused()
+    contents.get_by_role("link", name="Recall by budget").click()
+    expect(contents.get_by_role("link")).to_have_count(0)
+    expect(opened.locator("#curves h2")).to_be_in_viewport()
+    opened.evaluate("location.hash = '#/papers'")
+    expect(contents).to_be_hidden()
+
+
+def test_a_figure_is_saved_as_a_file_that_needs_no_other_and_has_the_colours_of_the_page(opened: Page) -> None:
+    names = {"#curves": "Recall by budget, All aspects, 10 papers.svg", "#scatter": "Pair by pair.svg"}
+    for place, name in names.items():
+        figure = opened.locator(f"{place} figure").first
+        with opened.expect_download() as saved:
+            figure.get_by_role("button", name="Save as SVG").click()
+        assert saved.value.suggested_filename == name
+        text = saved.value.path().read_text("utf-8")
+        root = ET.fromstring(text)  # noqa: S314 - the page's own
+        assert not re.search(r"var\(|\b(style|class|href|onclick)=|<script|currentcolor", text)
+        drawn = figure.locator("svg.chart").locator("visible=true")
+        colour = drawn.locator("circle").first.evaluate("(one) => getComputedStyle(one).fill")
+        assert colour in {part.get("fill") for part in root.iter("{http://www.w3.org/2000/svg}circle")}
+        assert root.get("width") == drawn.evaluate("(one) => `${one.viewBox.baseVal.width}`")
 
 
 def test_long_names_leave_room_for_the_numbers_on_a_small_screen(new_page: NewPage, tmp_path: Path) -> None:
@@ -230,7 +301,7 @@ def test_the_plot_and_its_table_agree_with_the_rows_and_marks_that_coincide_are_
 
 def test_the_plot_is_used_by_keyboard_alone(opened: Page) -> None:
     opened.get_by_label("System B").focus()
-    for _ in range(2):  # the chart's frame, then its marks, one stop for all
+    for _ in range(3):  # the link to why, the chart's frame, then its marks, one stop for all
         opened.keyboard.press("Tab")
     assert "scatter-mark" in opened.evaluate("document.activeElement.getAttribute('class')")
     seen = [opened.evaluate("document.activeElement.getAttribute('aria-label')")]
@@ -288,6 +359,25 @@ def test_no_heading_stands_alone_at_the_end_of_a_sheet(page: Page, report_of_man
             assert first in sheet.partition(heading)[2], (paper, heading)
 
 
+def test_a_sheet_has_no_choices_keeps_the_pairs_and_their_tints_together_and_its_charts_have_their_axes(
+    new_page: NewPage, report_of_many: Path
+) -> None:
+    page = new_page(680, 960)
+    open_report(page, report_of_many)
+    page.emulate_media(media="print")
+    for hidden in (".contents", ".pair-choices", "figcaption button", ".narrow"):
+        for one in page.locator(hidden).all():
+            expect(one).to_be_hidden()
+    expect(page.locator("#scatter .on-paper")).to_have_text(re.compile("^A: .+ B: .+"))
+    matrix = page.locator("#pairs .frame:has(.pairs)").first
+    assert matrix.evaluate("(one) => getComputedStyle(one).breakInside") == "avoid"
+    for tinted in (*page.locator("#pairs td.apart").all()[:1], page.locator(".level span").first):
+        assert tinted.evaluate("(one) => getComputedStyle(one).printColorAdjust") == "exact"
+    wide = box_of(page.locator("#results"))["width"]
+    for place in ("#curves figure .broad .chart", ".scatter-columns .frame:has(tbody)"):
+        assert box_of(page.locator(place).first)["width"] > 0.9 * wide
+
+
 def test_numbers_and_ranks_are_not_broken_over_lines_in_print(new_page: NewPage, report_of_many: Path) -> None:
     page = new_page(680, 960)  # as wide as a sheet of A4
     open_report(page, report_of_many)
@@ -305,13 +395,16 @@ def test_numbers_and_ranks_are_not_broken_over_lines_in_print(new_page: NewPage,
     assert set(lines) == {1}
 
 
-def test_the_bars_of_the_list_are_filled_in_print(page: Page, report: Path) -> None:
-    page.goto(address_of(report, "#/papers"))
-    page.locator(".score-bar").first.wait_for()
-    colour = page.evaluate("getComputedStyle(document.querySelector('.score-bar > span')).backgroundColor")
+def test_the_cells_of_the_list_are_filled_in_print(new_page: NewPage, report: Path) -> None:
+    page = new_page(680, 960)  # as wide as a sheet of A4
+    page.goto(address_of(report, "#/papers?sort=score"))
+    page.locator("td.recall").first.wait_for()
+    page.emulate_media(media="print")
+    shown = page.locator("td.recall.of-a").first.evaluate("(cell) => getComputedStyle(cell).backgroundColor")
     page.evaluate("document.querySelectorAll('.system-mark').forEach((mark) => mark.remove())")  # they have it too
     sheet = pypdfium2.PdfDocument(page.pdf(format="A4"))[0].render(scale=2).to_pil().convert("RGB")
-    wanted = tuple(map(int, re.findall(r"\d+", colour)[:3]))
+    wanted = tuple(round(255 * float(part)) for part in re.findall(r"[\d.]+", shown)[:3])
+    assert max(wanted) - min(wanted) > 40, "a colour"
     colours = sheet.getcolors(2**24)
     assert sum(n for n, found in colours if max(abs(a - b) for a, b in zip(found, wanted, strict=True)) < 12) > 500
 

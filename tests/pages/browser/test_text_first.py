@@ -1,4 +1,4 @@
-"""The text of a paper stands first, on a screen and on paper."""
+"""The text of a paper and the rows of the list stand first, on a screen and on paper."""
 
 import re
 from pathlib import Path
@@ -15,11 +15,20 @@ from evidencebench.pages.viewer import viewer_data_of
 from paper_records import State, overview_of, record_of, show_paper
 
 SAMPLE = load_sample()
-SCREENS = ((1280, 900, 400), (390, 844, 450), (360, 780, 500))
+SCREENS = ((1440, 900, 185, 6), (390, 844, 265, 3), (360, 780, 265, 2), (720, 450, 205, 2))
+"""Width, height (the last is 1440 x 900 at 200 %), where the text begins at most, and how many sentences are whole."""
+
+LISTS = ((1440, 900, 235, 19), (390, 844, 380, 13))
+"""Width, height, where the first row of the list begins at most, and how many rows a long list would show whole."""
+
+N_WHOLE = """(all) => {
+  const bottom = document.querySelector(".bars").getBoundingClientRect().top;
+  return all.filter((one) => one.getBoundingClientRect().bottom <= bottom).length;
+}"""
 
 
 def _assert_text_first(page: Page, address: str) -> None:
-    for width, height, most in SCREENS:
+    for width, height, most, n_whole in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
         page.goto("about:blank")
         page.goto(address)
@@ -27,11 +36,22 @@ def _assert_text_first(page: Page, address: str) -> None:
         expect(first).to_be_visible()
         page.wait_for_function("() => scrollY === 0")
         box = box_of(first)
-        assert box["y"] < most, f"the first sentence begins at {box['y']:.0f} of {height}, {width} wide"
+        assert box["y"] <= most, f"the first sentence begins at {box['y']:.0f} of {height}, {width} wide"
+        assert page.locator(".sentence").evaluate_all(N_WHOLE) >= n_whole, (width, height)
+        assert_fits(page)
+    for width, height, most, n_whole in LISTS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto("about:blank")
+        page.goto(address.partition("#")[0] + "#/papers")
+        rows = page.locator(".row")
+        expect(rows).to_have_count(len(SAMPLE))
+        box = box_of(rows.first)
+        assert box["y"] <= most, f"the first row begins at {box['y']:.0f} of {height}, {width} wide"
+        assert (height - box["y"]) // max(box_of(row)["height"] for row in rows.all()) >= n_whole
         assert_fits(page)
 
 
-def test_the_first_sentence_is_on_the_first_screen_of_a_report_and_of_the_app(
+def test_sentences_and_rows_are_on_the_first_screen_of_a_report_and_of_the_app(
     page: Page, report: Path, sample_runs: tuple[Path, ...]
 ) -> None:
     _assert_text_first(page, address_of(report, f"#/papers/{SAMPLE.ids[0]}?a=bm25&b=tfidf"))

@@ -76,8 +76,8 @@ def report(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_first_screen(opened: Page) -> None:
     verdict = opened.locator("#summary .finding").first
-    expect(verdict).to_contain_text("2 of 4 runs are level at the top: first 70.8")
-    expect(verdict.locator("dd").first).to_have_text("third, fourth: significantly below first.")
+    expect(verdict).to_contain_text("2 runs are level at the top: first 70.8")
+    expect(verdict.locator("dd").first).to_contain_text(" Significantly below: third, fourth.")
     expect(verdict).to_contain_text("3 of 96 answers failed (fourth 3). Each scores 0.")
     said = verdict.text_content() or ""
     (bound,) = re.findall(r"p ≤ (0\.\d{4})", said)
@@ -87,7 +87,7 @@ def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_f
         box = box_of(row)
         assert box["y"] + box["height"] <= 900
     assert plot.locator("tbody tr").count() == len(COVERED) + 3  # and the controls, but not the ceiling
-    frame = box_of(opened.locator("#results"))
+    frame = box_of(opened.locator("#summary"))  # the contents stand beside it
     box = box_of(plot)
     assert box["width"] > 0.9 * frame["width"]
     letters = {
@@ -97,6 +97,53 @@ def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_f
     assert letters["first"] & letters["second"]
     assert not letters["first"] & letters["third"]
     assert not letters["third"] & letters["fourth"]
+
+
+def test_names_are_never_alike_and_systems_with_the_same_answers_are_one_row(
+    dataset: Dataset, tmp_path: Path, page: Page
+) -> None:
+    models = {"gpt-4o-mini-2024-07-18": "first", "gpt-4o-nano-2024-07-18": "second", "llama-3.1-8b": "third"}
+    runs = [
+        run_at(
+            tmp_path / f"{name}.jsonl",
+            header_of("llm_base", {"model": f"openai/{name}", "repairs": 1}, dataset=dataset, tasks=["er_at_8"]),
+            *({"id": id_of(n), "sentences": one} for n, one in enumerate(answers_with(COVERED[covered]))),
+        )
+        for name, covered in models.items()
+    ]
+    runs += [write_run(tmp_path / f"{name}.jsonl", dataset, name, [[1]] * N_PAPERS) for name in ("cues", "finder")]
+    lead = [{"id": id_of(n), "sentences": [*range(8)]} for n in range(N_PAPERS)]
+    runs.append(run_at(tmp_path / "lead.jsonl", header_of("lead", {}, dataset=dataset, tasks=["er_at_8"]), *lead))
+    made_at, resampling = tmp_path / "report.html", Resampling(n_draws=FLIPS)
+    made_at.write_text(report_page(runs, dataset, [task_named("er_at_8")], resampling=resampling), "utf-8")
+    page.goto(address_of(made_at, "#pairs?a=cues&b=finder"))
+    names = page.locator("#summary .forest tbody th")
+    expect(names).to_have_text(
+        [
+            "gpt-4o-mini-2…4-07-18 · base",
+            "gpt-4o-nano-2…4-07-18 · base",
+            "llama-3.1-8b · base",
+            "random\u00a0*",
+            "cues = finder",
+            "lead",
+            "abstract_backwards\u00a0*",
+        ]
+    )
+    for name in [*names.all(), *page.locator("#pairs tbody th, #pairs thead span").all()]:
+        assert name.evaluate("one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight")
+    expect(names.first.locator("bdi")).to_have_attribute("title", "gpt-4o-mini-2024-07-18 · base")
+    expect(page.locator("#summary .forest + *, #summary .frame + .note").first).to_contain_text(
+        "cues = finder: the same answers, so they share a row and count once."
+    )
+    expect(page.locator("#pairs thead span")).to_have_count(6)
+    expect(page.locator("#scatter .note").first).to_have_text(
+        "No test: one of the two is a ceiling, or both give the same answers."
+    )
+    options = page.locator("#pairs").get_by_label("System A").locator("option")
+    shown = options.all_text_contents()
+    assert {"cues", "finder", "lead", "gpt-4o-mini-2…4-07-18 · base"} < set(shown)
+    assert "lead (control)" not in shown
+    assert_accessible(page, 1280, 360)
 
 
 def test_the_verdict_fits_and_axe_finds_nothing(opened: Page) -> None:
@@ -180,6 +227,36 @@ def test_wrong_hypotheses_are_tested_only_against_systems_that_can_differ(
     words = page.locator("#hypotheses .finding dd")
     expect(words.first).to_have_text("reader")
     expect(words.last).to_have_text("idle0, idle2, idle4, idle6, idle8")
+
+
+def test_an_interval_that_leaves_out_zero_beside_no_gain_is_explained_and_the_plots_fit_any_width(
+    page: Page, dataset: Dataset, tmp_path: Path
+) -> None:
+    # Each is better on 13 of 16 papers: one test would find a gain, and of three tests none does.
+    runs = []
+    for shift in range(3):
+        name, better = f"reader{shift}", {(n + shift) % N_PAPERS for n in range(13)}
+        worse = {(n + shift) % N_PAPERS for n in range(13, 16)}
+        own = answers_with(lambda n, better=better, worse=worse: 4 + (n in better) - (n in worse))  # type: ignore[misc]
+        runs.append(write_run(tmp_path / f"{name}.jsonl", dataset, name, own))
+        runs.append(write_run(tmp_path / f"{name} w.jsonl", dataset, name, answers_with(lambda _: 4, 22), wrong=True))
+    path = tmp_path / "report.html"
+    path.write_text(report_page(runs, dataset, [task_named("er_at_8")], resampling=Resampling(n_draws=FLIPS)), "utf-8")
+    page.goto(address_of(path, "#hypotheses"))
+    table = page.locator("#hypotheses table.uses")
+    expect(table.locator(".use-word").first).to_have_text("changes, no gain shown")
+    told = table.locator("tbody tr:has(.use-word) + tr.told")
+    expect(told).to_have_count(3)
+    expect(told.first).to_contain_text("The interval leaves out 0, and still no gain is shown: 3 systems are tested")
+    expect(told.first).to_contain_text("p is adjusted for that, the interval is not")
+    expect(table.locator("caption")).to_contain_text("24 papers). Lines are 95 % intervals")
+    for width in (1440, 768, 561, 390, 680):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(media="print" if width == 680 else "screen")
+        frame = page.locator("#hypotheses .frame").first
+        assert frame.evaluate("(one) => one.scrollWidth <= one.clientWidth"), width
+        for plot in table.locator(".row-plot").all():
+            assert box_of(plot)["width"] > 60, width
 
 
 def test_an_address_with_one_of_the_two_best_has_the_other_beside_it(page: Page, report: Path) -> None:

@@ -65,8 +65,8 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
 
     page.get_by_role("link", name="Papers", exact=True).click()
     expect(page.locator(".list-count")).to_contain_text("10 papers")
-    page.locator("#viewer").get_by_label("System A").select_option("cues")
-    page.locator("#viewer").get_by_label("System B").select_option("bm25")
+    page.locator(".choice-bar").get_by_label("System A").select_option("cues")
+    page.locator(".choice-bar").get_by_label("System B").select_option("bm25")
     page.get_by_role("button", name="A − B").click()
     page.get_by_label("Search").fill("micronutrient")
     expect(page.get_by_text(re.compile(r"^[1-9] of 10 papers"))).to_be_visible()

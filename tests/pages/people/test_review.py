@@ -25,7 +25,7 @@ class Browser:
         self.name = name
         self.client.post("/api/people/session", json={"name": name}).raise_for_status()
 
-    def get(self, path: str, **query: str | float) -> Any:
+    def get(self, path: str, **query: Any) -> Any:
         return self.client.get(f"/api/people/{path}", params={"person": self.name, "list": "review", **query})
 
     def put(self, in_list: str = "review", **answer: object) -> Any:
@@ -47,8 +47,9 @@ def test_a_cell_is_opened_decided_and_told_since_a_stamp(table: ReviewTable) -> 
     assert task["found"]["evidence"][0]["told"].startswith(("Coffee", "Results", "paragraph"))
     assert task["paper"]["kinds"] == "hhbbb"
     ((width, height),) = task["paper"]["pages"]
-    boxes = task["paper"]["boxes"]["2"]
-    assert all(0 < left < right < width and 0 < low < top < height for _, left, low, right, top in boxes)
+    assert all(
+        0 < left < right < width and 0 < low < top < height for _, left, low, right, top in task["paper"]["boxes"]["2"]
+    )
     kept = ada.put(task=cell, of=task["of"], decision="increase", accepted=[2], revision=1, tab="t").json()["answer"]
     assert (kept["decision"], kept["revision"], kept["task"]) == ("increase", 1, cell)
     changed = ada.get("queue", since=queue["stamp"]).json()["cells"]
@@ -99,7 +100,7 @@ def test_exports_are_attachments_and_pages_are_pictures(table: ReviewTable) -> N
     assert picture.content.startswith(b"\x89PNG")
     assert int.from_bytes(picture.content[16:20]) == 298  # half of A4's width
     assert {name: picture.headers[name] for name in SECURITY_HEADERS} == SECURITY_HEADERS
-    wrong: list[dict[str, str | float]] = [
+    wrong = [
         {"paper": row, "n": 2},
         {"paper": row, "n": 0},
         {"paper": row, "n": 1, "scale": 99},

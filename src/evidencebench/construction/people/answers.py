@@ -146,11 +146,7 @@ class AnswerFolder(Generic[AnswerT]):
                 if last is not None and msgspec.structs.replace(last, at=answer.at) == answer:
                     return last  # sent again, since the reply to it was lost
                 if answer.revision != (last.revision if last else 0) + 1:
-                    raise StaleError(
-                        f"task '{answer.task}' was changed elsewhere, as in another tab; look at it again",
-                        sentences=getattr(last, "sentences", None) or (),
-                        revision=last.revision if last else 0,
-                    )
+                    raise StaleError(f"task '{answer.task}' was changed elsewhere, as in another tab; look at it again")
                 timed = msgspec.structs.replace(answer, at=self._clock().isoformat(timespec="seconds"))
                 journal.append(msgspec.json.encode(timed))
                 self._known[path] = _mark_of(path), (person, {**answers, timed.task: timed})

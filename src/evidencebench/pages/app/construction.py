@@ -12,8 +12,8 @@ from starlette.types import ASGIApp
 
 from evidencebench.construction.draft import STEP_FILES
 from evidencebench.construction.edits import Edit, add_edit
-from evidencebench.errors import DataError, EvidenceBenchError
-from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
+from evidencebench.errors import DataError, EvidenceBenchError, StaleError
+from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app, saved_response
 from evidencebench.pages.construction import DraftRecord, ShownConstruction, laid_over
 from evidencebench.pages.html import CONSTRUCTION_STYLES
 from evidencebench.tables import printable
@@ -45,12 +45,15 @@ def make_construction_app(
 
     def keep(request: Request) -> Response:
         sent = decode(request.state.body, _Sent)
+        return saved_response(lambda: edited(sent), lambda: {"record": _record(opened(), sent.draft)})
+
+    def edited(sent: _Sent) -> DraftRecord:
         with lock:
             shown = opened()
-            record = _record(shown, sent.draft)
-            if sent.seen != record.revision:
-                why = "This draft was changed meanwhile: it is shown as it is now, and your last change was not saved."
-                return json_response({"error": why, "record": record}, 409)
+            if sent.seen != _record(shown, sent.draft).revision:
+                raise StaleError(
+                    "This draft was changed meanwhile: it is shown as it is now, and your last change was not saved."
+                )
             fields = {name: getattr(sent, name) for name in Edit.__struct_fields__}
             edit = Edit(**{**fields, "by": printable(sent.by), "at": f"{now():%Y-%m-%d %H:%M}"})
             _, draft = shown.draft(edit.draft)
@@ -62,7 +65,7 @@ def make_construction_app(
             if edit.step == "aspects":  # what was said of other aspects is void
                 for other in (other for other in shown.edits_of(edit.draft) if other.step != edit.step):
                     add_edit(shown.work, replace(other, aspects=None, sources=None, results=None))
-        return json_response(_record(opened(), sent.draft))
+        return _record(opened(), sent.draft)
 
     return page_app(
         f"Construction in {opened().work.resolve().name}",

@@ -2,19 +2,23 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.pages.paper import ListRow, RowGrades
+from evidencebench.pages.paper import ListRow, RowGrades, Status
 
 Sort = Literal["position", "score", "score_b", "difference", "aspects", "length"]
-Only = Literal["", "has_results", "no_results", "missed", "failed", "no_answer", "a_better", "b_better"]
+Only = Literal[
+    "", "has_results", "no_results", "missed", "failed", "a_better", "b_better",
+    "no_answer", "answer_failed", "answer_empty", "answer_missing",
+]  # fmt: skip
 Where = Literal["", "hypothesis", "text"]
 """Where the searched words shall stand; empty: in the hypothesis, the text or the id, each word in any of them."""
 
+_STATUSES: tuple[Status, ...] = get_args(Status)  # the first is "answered"
 Positions = npt.NDArray[np.intp]
 
 _LEAST_DIFFERENCE = 1e-9  # recalls are quotients of small numbers: two different ones differ by more
@@ -30,7 +34,7 @@ class Columns:
         self.n_aspects = np.full(n_instances, np.nan)
         self.n_results = np.full(n_instances, np.nan)
         self.recalls = np.full((n_instances, n_systems, n_tasks), np.nan)  # NaN also where the task does not apply
-        self.is_unanswered = np.zeros((n_instances, n_systems, n_tasks), dtype=np.bool_)
+        self.statuses = np.zeros((n_instances, n_systems, n_tasks), dtype=np.uint8)  # places in `_STATUSES`
         self.found = np.zeros((n_instances, n_tasks, n_counted + 1), dtype=np.uint32)  # see `RowGrades`
         self.ceiling = ceiling  # the oracle's place among the systems; None: it is not shown
         self._is_known = np.zeros(n_instances, dtype=np.bool_)
@@ -50,7 +54,8 @@ class Columns:
             self.n_aspects[position], self.n_results[position] = row.n_aspects, row.n_results  # None becomes NaN
             self.recalls[position] = row.recalls
             for task, (unanswered, found) in enumerate(zip(row.unanswered, row.found, strict=True)):
-                self.is_unanswered[position, list(unanswered), task] = True
+                for system, status in unanswered.items():
+                    self.statuses[position, system, task] = _STATUSES.index(status)
                 self.found[position, task, : len(found)] = found
             self.n_sentences[position] = row.n_sentences  # last, since `is_set` reads it
             self._is_known[position] = True
@@ -69,7 +74,10 @@ class Columns:
                 tuple(None if np.isnan(recall) else float(recall) for recall in of_system)
                 for of_system in self.recalls[position]
             ),
-            unanswered=tuple(tuple(of_task.nonzero()[0].tolist()) for of_task in self.is_unanswered[position].T),
+            unanswered=tuple(
+                {int(system): _STATUSES[of_task[system]] for system in of_task.nonzero()[0]}
+                for of_task in self.statuses[position].T
+            ),
             found=tuple(tuple(np.trim_zeros(of_task, "b").tolist()) for of_task in self.found[position]),
         )
 
@@ -131,6 +139,7 @@ def matches_of(
 def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
     a, b = (_recalls_of(columns, system, query.task) for system in (query.a, query.b))
     is_known = query.a is not None and query.task is not None
+    status = is_known * columns.statuses[:, query.a or 0, query.task or 0]
     highest = 1.0 if columns.ceiling is None else _recalls_of(columns, columns.ceiling, query.task)
     masks: dict[Only, npt.NDArray[np.bool_]] = {
         "": np.ones(len(columns), dtype=np.bool_),
@@ -138,7 +147,10 @@ def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
         "no_results": columns.n_results == 0,
         "missed": a < highest - _LEAST_DIFFERENCE,
         "failed": a == 0,
-        "no_answer": is_known & columns.is_unanswered[:, query.a or 0, query.task or 0],
+        "no_answer": status > 0,
+        "answer_failed": status == _STATUSES.index("failed"),
+        "answer_empty": status == _STATUSES.index("empty"),
+        "answer_missing": status == _STATUSES.index("missing"),
         "a_better": a > b + _LEAST_DIFFERENCE,
         "b_better": b > a + _LEAST_DIFFERENCE,
     }

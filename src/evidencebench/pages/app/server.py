@@ -5,7 +5,7 @@ import ipaddress
 import logging
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evidencebench.errors import StaleError
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.pages.html import APP_STYLES, encode_json, replace_forbidden, script, style
 
@@ -81,6 +82,14 @@ def decode(content: bytes | msgspec.Raw, shape: type[_Shape]) -> _Shape:
 
 def json_response(record: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(encode_json(record), status, headers, "application/json")
+
+
+def saved_response(save: Callable[[], object], now: Callable[[], Mapping[str, object]]) -> Response:
+    """Return what ``save`` returns; where something newer stands there, why it is not saved, and ``now``, with 409."""
+    try:
+        return json_response(save())
+    except StaleError as error:
+        return json_response({"error": str(error), **now()}, 409)
 
 
 # The checks before every response of the app: who may ask, how large a request may be, what the browser may do.

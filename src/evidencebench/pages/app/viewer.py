@@ -172,7 +172,7 @@ class _Pages:
                 n_aspects=None,
                 n_results=None,
                 recalls=tuple((None,) * len(self.viewed.tasks) for _ in self.viewed.systems),
-                unanswered=((),) * len(self.viewed.tasks),
+                unanswered=({},) * len(self.viewed.tasks),
                 found=((),) * len(self.viewed.tasks),
             )
         if known is None:

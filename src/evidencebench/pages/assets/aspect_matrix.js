@@ -12,9 +12,13 @@ const NO_TEXTS = "The data has no texts of aspects: a sentence is quoted.";
    `on.filter(name)` is told the filter, by its name in the address.
    Returns {element, showChosen(aspect or null), show(a filter's name)}. */
 export function aspectMatrix(graded, on) {
-  const columns = columnsOf(graded);
+  // A and B first, so that they are in sight however many systems there are.
+  const all = [...graded.chosen, ...graded.sides].filter((side) => side.judged);
+  const columns = all.filter((side, place) => all.findIndex(({ position }) => position === side.position) === place);
   const items = graded.aspects.map((aspect) => matrixRow(graded, aspect, columns, on));
-  const heads = new Map([null, ...columns].map((side) => [side, sortHead(side, sort)]));
+  const heads = new Map([null, ...columns].map((side) => [side, h("th", { scope: "col", class: side ? side.key && `of-${side.key}` : "of-aspects" },
+    h("button", { title: side ? `${side.label}: found or missed first` : "Missed by most first, or by number", onclick: () => sort(side) },
+      side ? [side.letter && plainMark(side), foreign("span.head-name", {}, side.label)] : "Aspect"))]));
   const filters = filtersOf(graded);
   const buttons = filters.map(([words, keeps], place) => {
     const name = place ? nameOf(words) : null; // the first shows all
@@ -85,30 +89,17 @@ export function aspectMatrix(graded, on) {
   }
 }
 
-// A and B first, so that they are in sight however many systems there are.
-function columnsOf({ chosen, sides }) {
-  const all = [...chosen, ...sides].filter((side) => side.judged);
-  return all.filter((side, place) => all.findIndex(({ position }) => position === side.position) === place);
-}
-
-function sortHead(side, sort) {
-  const title = side ? `${side.label}: found or missed first` : "Missed by most first, or by number";
-  return h("th", { scope: "col", class: side ? columnClass(side) : "of-aspects" },
-    h("button", { title, onclick: () => sort(side) },
-      side ? [side.letter && plainMark(side), foreign("span.head-name", {}, side.label)] : "Aspect"));
-}
-
-function columnClass({ key }) {
-  return key && `of-${key}`;
-}
-
 function matrixRow(graded, aspect, columns, on) {
   const name = h("button.aspect-name", { onclick: () => on.choose(aspect) },
     h("b.number", {}, aspect.number),
     // the first words of its text, or of a sentence that states it
     foreign("span.gist", {}, textOfAspect(graded, aspect, 200)));
-  const cells = columns.map((side) =>
-    h("td", { class: columnClass(side) }, aspect.counts && cell(side.covers(aspect))));
+  const cell = (share) => {
+    const state = share === 1 ? "found" : share === 0 ? "missed" : "chance";
+    const words = state === "chance" ? `found with a chance of ${percent(share)}` : state;
+    return h(`span.cell.is-${state}`, { role: "img", "aria-label": words, title: words });
+  };
+  const cells = columns.map((side) => h("td", { class: side.key && `of-${side.key}` }, aspect.counts && cell(side.covers(aspect))));
   return {
     aspect,
     name,
@@ -117,12 +108,6 @@ function matrixRow(graded, aspect, columns, on) {
       h("th", { scope: "row" }, name), cells),
     details: h("tr.aspect-details"),
   };
-}
-
-function cell(share) {
-  const state = share === 1 ? "found" : share === 0 ? "missed" : "chance";
-  const words = state === "chance" ? `found with a chance of ${percent(share)}` : state;
-  return h("span", { class: `cell is-${state}`, role: "img", "aria-label": words, title: words });
 }
 
 // Scrolls the frame only; the page stays where the reader is.
@@ -170,16 +155,12 @@ function detailsOf(graded, aspect, nColumns, on) {
       foreign("p", {}, textOfAspect(graded, aspect, MOST_TEXT)),
       aspect.is_result && badge("Results"),
       !aspect.counts && badge("does not count in this task"),
-      sentenceLinks(graded, aspect, () => on.next(aspect)),
+      aspect.sentences.length
+        ? h("div.sources", {}, h("button.next", { onclick: () => on.next(aspect) }, `Next of ${counted(aspect.sentences.length, "sentence")}`),
+          aspect.sentences.map((index) => [sentenceLink(graded.paper, index), " "]))
+        : h("p.sources", {}, "No sentence of the paper states it."),
       aspect.counts && foundBy(graded, aspect),
       foreign("p.aspect-id", {}, aspect.id)));
-}
-
-function sentenceLinks({ paper }, { sentences }, onNext) {
-  if (!sentences.length) return h("p.sources", {}, "No sentence of the paper states it.");
-  return h("div.sources", {},
-    h("button.next", { onclick: onNext }, `Next of ${counted(sentences.length, "sentence")}`),
-    sentences.map((index) => [sentenceLink(paper, index), " "]));
 }
 
 export function sentenceLink(paper, index) {

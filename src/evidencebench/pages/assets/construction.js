@@ -25,9 +25,7 @@ const EMBEDDED_DRAFTS = {
 async function showConstruction(root) {
   const source = document.getElementById("overview") ? EMBEDDED_DRAFTS : SERVED_DRAFTS;
   if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now
-  const told = h("p.viewer-status", { role: "status" });
-  const list = h("section.bench-list");
-  const holder = h("section.bench-draft", { hidden: true });
+  const [told, list, holder] = [h("p.viewer-status", { role: "status" }), h("section.bench-list"), h("section.bench-draft", { hidden: true })];
   const shown = { only: "", words: "", overview: null, rows: [], draft: null, scroll: 0 };
   const keys = listenToKeys(root, [
     { keys: ["j", "n"], name: "next draft of the list", run: () => step(1) },
@@ -254,9 +252,8 @@ function paperPart(record, votes, edits, choose) {
   const title = h("h2", {}, "Paper");
   if (!paper) {
     const items = [...bySentence].sort(([one], [other]) => one - other).map(([index, said]) => h("li", {}, `Sentence ${index}`, votesPart(said, voters)));
-    const nothing = () => {};
-    return { element: h("section", {}, title, foreign("p.bench-told", {}, note), h("ul", {}, items)),
-      show: nothing, jump: nothing, highlight: nothing, toggleLess: nothing, isLess: () => false };
+    const [show, jump, highlight, toggleLess, isLess] = Array(5).fill(() => false);
+    return { element: h("section", {}, title, foreign("p.bench-told", {}, note), h("ul", {}, items)), show, jump, highlight, toggleLess, isLess };
   }
   const aspects = votes.map((ofAspect, place) => ({ id: place + 1, number: place + 1, text: record.draft.aspects[place], counts: true,
     sentences: ofAspect.filter((vote) => vote.is_source).map((vote) => vote.sentence) }));
@@ -272,8 +269,7 @@ function paperPart(record, votes, edits, choose) {
   }
   const marked = [...bySentence.keys()].sort((one, other) => one - other);
   const less = h("button.less", { "aria-pressed": "false", onclick: toggleLess }, "Only marked sentences");
-  let current = -1;
-  let isLess = false;
+  let [current, isLess] = [-1, false];
   if (paper.sentences.length > SHORT_PAPER && marked.length) toggleLess();
   const element = h("section", {}, title, note && foreign("p.bench-told", {}, note),
     h("p.bench-key", {}, less, h("button", { onclick: () => jump(-1), disabled: !marked.length }, "‹ Previous marked"), h("button", { onclick: () => jump(1), disabled: !marked.length }, "Next marked ›"),
@@ -349,7 +345,7 @@ function editsOf(overview, record, source, { draw, renew }) {
   const aspects = draft.aspects ?? [];
   const stepNames = overview.steps.map(({ step }) => step);
   const sources = record.votes.map((ofAspect) => ofAspect.filter((vote) => vote.is_source).map((vote) => vote.sentence));
-  const isJudged = stepNames.indexOf(row.step) >= stepNames.indexOf("judge") && stepNames.includes("judge") && haveSameTexts(aspects, record.judged);
+  const isJudged = stepNames.indexOf(row.step) >= stepNames.indexOf("judge") && stepNames.includes("judge") && JSON.stringify(aspects) === JSON.stringify(record.judged);
   const lastStep = row.step === "filter" ? "label-results" : row.step; // of those whose drafts people edit
   const told = h("p.bench-told", { role: "alert", hidden: true });
   let { revision, edits } = record;
@@ -398,30 +394,28 @@ function editsOf(overview, record, source, { draw, renew }) {
     const area = h("textarea", { rows: "3" });
     const form = h("div.bench-edit", { hidden: true }, h("label", {}, label, area),
       h("button.people-main", { onclick: finish }, "Save"), h("button", { onclick: close }, "Cancel"));
-    const open = h("button", { "aria-expanded": "false", onclick: () => show(value) }, words);
+    const open = h("button", { "aria-expanded": "false", onclick: () => { show(value); area.focus(); } }, words);
     if (label !== words) open.setAttribute("aria-label", `${words}: ${label}`);
     area.addEventListener("input", () => unsaved.set(key, area.value));
-    if (unsaved.has(key)) show(unsaved.get(key), false);
+    if (unsaved.has(key)) show(unsaved.get(key));
     return h("div.bench-editor", {}, open, form);
 
-    function show(shown, takesFocus = true) {
-      area.value = shown;
-      form.hidden = false;
-      open.setAttribute("aria-expanded", "true");
-      if (takesFocus) area.focus();
+    function show(typed) {
+      area.value = typed ?? "";
+      form.hidden = typed === null;
+      open.setAttribute("aria-expanded", !form.hidden);
     }
 
     function close() {
       unsaved.delete(key);
-      form.hidden = true;
-      open.setAttribute("aria-expanded", "false");
+      show(null);
       open.focus();
     }
 
     function finish() {
       const typed = area.value.trim();
       if (typed) save(changeOf(typed), key);
-      else say("Write something first.");
+      else refused({ message: "Write something first." });
     }
   }
 
@@ -491,14 +485,6 @@ function editsOf(overview, record, source, { draw, renew }) {
     announce(alert, error.message);
     alert.scrollIntoView({ block: "center" });
   }
-
-  function say(words) {
-    refused({ message: words });
-  }
-}
-
-function haveSameTexts(texts, others) {
-  return texts.length === others.length && texts.every((one, place) => one === others[place]);
 }
 
 function linesOf(typed) {

@@ -28,15 +28,11 @@ function fill(element, attributes, children) {
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, cleaned(value));
   }
-  append(element, children);
-  return element;
-}
-
-function append(element, children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
     element.append(child instanceof Node ? child : cleaned(child));
   }
+  return element;
 }
 
 // Text from a paper, a run or a person. Its direction comes from the text, and does not change that of the page.
@@ -49,6 +45,11 @@ export function foreign(tag, attributes, text) {
 // Words that a screen reader reads, and a small screen has no room for.
 export function wide(text) {
   return h("span.wide", {}, text);
+}
+
+// A sign for small screens, which show it in place of the words.
+export function iconed(sign, words) {
+  return [h("span.icon", { "aria-hidden": "true" }, sign), wide(words)];
 }
 
 export function percent(value) {
@@ -85,6 +86,31 @@ export function counted(n, noun) {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
+export function saveFile(name, type, parts) {
+  const address = URL.createObjectURL(new Blob(parts, { type }));
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000); // a browser may ask the reader first
+}
+
+// A figure is saved as a file of its own, which has the looks of the chart's parts in attributes, since the page's style is not in it.
+export function addSaving(figure) {
+  figure.querySelector("figcaption").append(h("button", { onclick: () => {
+    const drawn = [...figure.querySelectorAll("svg.chart")].find((one) => one.checkVisibility());
+    const [copy, parts] = [drawn.cloneNode(true), [drawn, ...drawn.querySelectorAll("*")]];
+    [copy, ...copy.querySelectorAll("*")].forEach((part, at) => {
+      for (const name of ["class", "tabindex", "href"]) part.removeAttribute(name);
+      for (const name of LOOKS) part.setAttribute(name, getComputedStyle(parts[at]).getPropertyValue(name));
+    });
+    const { width, height } = drawn.viewBox.baseVal;
+    copy.prepend(svg("rect", { width, height, fill: getComputedStyle(document.body).backgroundColor }));
+    fill(copy, { xmlns: SVG_NAMESPACE, width, height }, []);
+    const named = [figure.closest("section").querySelector("h2"), drawn.querySelector(":scope > title")].filter(Boolean);
+    saveFile(`${named.map((one) => one.textContent).join(", ")}.svg`, "image/svg+xml", [new XMLSerializer().serializeToString(copy)]);
+  } }, "Save as SVG"));
+}
+
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight", "display"];
+
 // Keeps the reader's choices in the browser: in "localStorage", or in "sessionStorage" for this tab only.
 
 // A browser may refuse storage to a page from a file or in a private window; then nothing is kept.
@@ -110,12 +136,6 @@ export function remember(key, value, storage = "localStorage") {
 const THEMES = { auto: "automatic", light: "light", dark: "dark" };
 const THEME_KEY = "evidencebench-theme";
 
-function setTheme(name) {
-  if (name === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = name;
-  remember(THEME_KEY, name);
-}
-
 // A button that goes to the next theme; its text names the current one.
 export function themeButton() {
   const names = Object.keys(THEMES);
@@ -130,8 +150,10 @@ export function themeButton() {
   }
 
   function show() {
-    setTheme(current);
-    button.textContent = `Theme: ${THEMES[current]}`;
+    document.documentElement.dataset.theme = current;
+    remember(THEME_KEY, current);
+    button.title = `Theme: ${THEMES[current]}`;
+    button.replaceChildren(...iconed("◐", button.title));
   }
 }
 

@@ -1,7 +1,7 @@
 // The records of a page in one file, which holds them; its methods are those of `ServerSource`.
 
-import { unpacked } from "./dom.js";
-import { PAGE_SIZE, SAME, differenceOf, folded, scoreOf, wordsOf } from "./route.js";
+import { h, unpacked } from "./dom.js";
+import { PAGE_SIZE, SAME, differenceOf, folded, linkToList, scoreOf, wordsOf } from "./route.js";
 
 // The words of a text, each after a space: " kin" finds the words that begin with "kin".
 function searchable(text) {
@@ -31,7 +31,8 @@ const FILTERS = {
     return score !== null && score < (oracleOf(overview) < 0 ? 1 : ceiling) - SAME;
   },
   failed: (row, { task, a }) => scoreOf(row, a, task) === 0,
-  no_answer: (row, { task, a }) => row.unanswered[task]?.includes(a),
+  no_answer: (row, { task, a }) => row.unanswered[task]?.[a],
+  ...Object.fromEntries(["failed", "empty", "missing"].map((status) => [`answer_${status}`, (row, { task, a }) => row.unanswered[task]?.[a] === status])),
   a_better: (row, asked) => (differenceOf(row, asked) ?? 0) > SAME,
   b_better: (row, asked) => (differenceOf(row, asked) ?? 0) < -SAME,
 };
@@ -117,6 +118,17 @@ export class EmbeddedSource {
     if (place < 0) throw new Error(`There is no paper “${id}” in this page.`);
     const lines = await this.#piece(Math.floor(place / PIECE_SIZE));
     return JSON.parse(lines[place % PIECE_SIZE]);
+  }
+
+  // The records of one piece of the papers; none behind the last piece.
+  async records(number) {
+    if (number * PIECE_SIZE >= this.#all().length) return [];
+    return (await this.#piece(number)).map((line) => JSON.parse(line));
+  }
+
+  // Links beside the list of papers.
+  linksOf({ a, b }) {
+    return a === null || b === null ? [] : [h("a", { href: linkToList("why") }, "Aspects that only A or only B finds")];
   }
 
   // What a shared paper has of this page.

@@ -1,65 +1,43 @@
 // The text of a paper with the evidence in it marked, and the list of that evidence.
 
-import { announce, counted, foreign, h, themeButton } from "./dom.js";
+import { announce, counted, foreign, h, saveFile, themeButton } from "./dom.js";
 import { askServer } from "./server.js";
 
 // Returns the paper's element, and a function that marks sentences: [{sentence, direction}], best first.
 function foundPaper(paper) {
-  const marks = new Map();
   const about = foreign("p.found-about", {}, `${paper.name}: ${paper.format}, ${counted(paper.sentences.length, "sentence")}`);
-  const article = h("article.found-paper", { "aria-label": "The paper" }, about, ...blocksOf(paper, marks));
+  const article = h("article.found-paper", { "aria-label": "The paper" }, about);
+  const sentences = new Map(); // without headings
+  let paragraph = null;
+  paper.sentences.forEach((text, index) => {
+    const id = `sentence-${index}`;
+    const isHeading = paper.kinds[index] === "section_name";
+    if (isHeading) article.append(foreign(index ? `h${Math.min(6, 3 + paper.levels[index])}` : "h2", { id }, text));
+    else {
+      if (paragraph !== paper.paragraphs[index]) article.append(h("p", { class: paper.kinds[index] === "abstract" ? "in-abstract" : "", dir: "auto" }));
+      sentences.set(index, h("span.sentence", { id, tabindex: -1 }, text, h("sup.rank")));
+      article.lastChild.append(sentences.get(index), " ");
+    }
+    paragraph = isHeading ? null : paper.paragraphs[index];
+  });
   return { article, mark };
 
   function mark(evidence, strengths, isSplit) {
-    for (const [index, { element, label }] of marks) {
+    for (const [index, element] of sentences) {
       const rank = evidence.findIndex((found) => found.sentence === index) + 1;
-      const direction = rank > 0 && isSplit ? evidence[rank - 1].direction : "not said";
+      const direction = (isSplit && evidence[rank - 1]?.direction) || "not said";
       element.classList.toggle("is-evidence", rank > 0);
       element.dataset.direction = direction;
-      element.dataset.strength = (rank > 0 && strengths[index]) || "";
-      label.textContent = rank > 0 ? [rank, direction !== "not said" && direction].filter(Boolean).join(" ") : "";
+      element.dataset.strength = (rank && strengths[index]) || "";
+      element.lastChild.textContent = [rank || "", direction !== "not said" && direction].filter(Boolean).join(" ");
     }
   }
-}
-
-function blocksOf(paper, marks) {
-  const blocks = [];
-  let block = null;
-  paper.sentences.forEach((text, index) => {
-    const isHeading = paper.kinds[index] === "section_name";
-    if (isHeading) {
-      const tag = `h${Math.min(6, 3 + paper.levels[index])}`;
-      blocks.push(foreign(index ? tag : "h2", { id: `sentence-${index}` }, text));
-      block = null;
-      return;
-    }
-    if (block === null || block.paragraph !== paper.paragraphs[index]) {
-      const element = h("p", { class: paper.kinds[index] === "abstract" ? "in-abstract" : "", dir: "auto" });
-      block = { paragraph: paper.paragraphs[index], element };
-      blocks.push(element);
-    }
-    const label = h("sup.rank");
-    const element = h("span", { id: `sentence-${index}`, class: "sentence", tabindex: -1 }, text, label);
-    marks.set(index, { element, label });
-    block.element.append(element, " ");
-  });
-  return blocks;
 }
 
 // Returns a list of links to the sentences, each with its rank, where it stands and how likely it is evidence.
 function evidenceList(evidence) {
-  return h("ol.evidence-list", {},
-    ...evidence.map((found) =>
-      h("li", { value: found.rank }, h("a", { href: `#sentence-${found.sentence}`, dir: "auto", onclick: show }, found.text), h("small", {}, found.told)),
-    ),
-  );
-
-  function show(event) {
-    event.preventDefault();
-    const sentence = document.querySelector(event.currentTarget.getAttribute("href"));
-    sentence.scrollIntoView({ block: "center" });
-    sentence.focus({ preventScroll: true });
-  }
+  return h("ol.evidence-list", {}, evidence.map((found) =>
+    h("li", { value: found.rank }, h("a", { href: `#sentence-${found.sentence}`, dir: "auto" }, found.text), h("small", {}, found.told))));
 }
 
 // The page for a paper of the reader's own: drop or paste a paper, ask, see its evidence, change how much of it, export.
@@ -91,20 +69,12 @@ function showFindPage(root) {
   root.append(
     h("div.find-side", {},
       h("form.find-form", { onsubmit: ask },
-        labelled("Paper: PDF, XML, HTML, Word, EPUB, Markdown or text", file),
-        pasted,
-        labelled("Hypothesis", hypothesis),
-        labelled("Show", wish),
-        labelled("How many sentences", budget),
+        labelled("Paper: PDF, XML, HTML, Word, EPUB, Markdown or text", file), pasted,
+        labelled("Hypothesis", hypothesis), labelled("Show", wish), labelled("How many sentences", budget),
         h("div.find-check", {}, split, h("label", { for: split.id }, "Group by what they report")),
-        askButton,
-      ),
-      status,
-      answer,
-      exporting,
-    ),
-    text,
-  );
+        askButton),
+      status, answer, exporting),
+    text);
   pasted.setAttribute("aria-label", "Text of the paper");
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", drop);
@@ -209,7 +179,7 @@ function showFindPage(root) {
   function showAnswer() {
     const evidence = shown();
     marked?.mark(evidence, state.answer?.strengths ?? {}, split.checked);
-    answer.replaceChildren(...groupsOf(evidence), ...unitsOf(), ...meaningsOf(evidence));
+    answer.replaceChildren(h("div", {}, groupsOf(evidence), unitsOf(), meaningsOf(evidence)));
     status.classList.toggle("is-warning", Boolean(state.answer?.told) || isNear());
     exporting.hidden = state.answer === null;
   }
@@ -217,34 +187,26 @@ function showFindPage(root) {
   // The lists of the sentences, with their ranks; where they are split, each below what it reports, the best one first.
   function groupsOf(evidence) {
     const ranked = evidence.map((found, place) => ({ ...found, rank: place + 1 }));
-    if (!split.checked || ranked.every((found) => found.direction === null)) return ranked.length ? [evidenceList(ranked)] : [];
-    return [...new Set(ranked.map((found) => found.direction))].flatMap((direction) => {
-      const ofGroup = ranked.filter((found) => found.direction === direction);
-      const heading = `${state.answer.headings[direction]} (${ofGroup.length})`;
-      return [h("h2.evidence-group", { "data-direction": direction }, heading), evidenceList(ofGroup)];
-    });
+    return [...Map.groupBy(ranked, ({ direction }) => split.checked && direction)].map(([direction, ofGroup]) => [
+      direction && h("h2.evidence-group", { "data-direction": direction }, `${state.answer.headings[direction]} (${ofGroup.length})`), evidenceList(ofGroup)]);
   }
 
   function unitsOf() {
-    return (state.answer?.unit_groups ?? []).flatMap(({ heading, lines }) => [
-      h("h2.evidence-group", {}, heading),
-      h("ul.evidence-list", {}, ...lines.map((line) => h("li", {}, foreign("span", {}, line.text), h("small", {}, line.told)))),
-    ]);
+    return state.answer?.unit_groups.map(({ heading, lines }) => [h("h2.evidence-group", {}, heading),
+      h("ul.evidence-list", {}, lines.map((line) => h("li", {}, foreign("span", {}, line.text), h("small", {}, line.told))))]);
   }
 
   function meaningsOf(evidence) {
     const chances = evidence.some((found) => found.chance !== null) && state.answer.chances;
     const directions = evidence.some((found) => found.direction && found.direction !== "not said") && state.answer.directions;
-    return [chances, directions].filter(Boolean).map((words) => h("p.find-meaning", {}, words));
+    return [chances, directions].map((words) => words && h("p.find-meaning", {}, words));
   }
 
   async function exportAnswer() {
     try {
       const body = { ...question(), budget: Math.max(1, shown().length), format: format.value, split: split.checked };
       const found = await askAboutPaper("/api/find/export", body);
-      const address = URL.createObjectURL(new Blob([found.text]));
-      h("a", { href: address, download: found.name }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+      saveFile(found.name, "", [found.text]);
     } catch (error) {
       announce(status, error.message);
     }

@@ -7,15 +7,8 @@ export function chips(aspects, onChoose) {
   return aspects.map((aspect) => {
     const text = aspect.text === null ? "" : `: ${firstWords(aspect.text, 200)}`;
     const name = `aspect ${aspect.number}${text}${aspect.counts ? "" : " (does not count in this task)"}`;
-    const attributes = {
-      class: aspect.counts ? "chip" : "chip is-muted",
-      "aria-label": name,
-      "aria-pressed": "false",
-      title: `${name} (id ${aspect.id})`,
-      "data-aspect": aspect.number,
-      onclick: () => onChoose(aspect),
-    };
-    return [h("button", attributes, aspect.number), " "];
+    const told = { "aria-label": name, "aria-pressed": "false", title: `${name} (id ${aspect.id})`, "data-aspect": aspect.number };
+    return [h(aspect.counts ? "button.chip" : "button.chip.is-muted", { ...told, onclick: () => onChoose(aspect) }, aspect.number), " "];
   });
 }
 
@@ -24,13 +17,12 @@ export function mark(side, share = 1) {
   const isDrawn = share < 1;
   const chance = `named by ${side.label}; counts with a chance of ${percent(share)}`;
   const words = isDrawn ? chance : `selected by ${side.label}`;
-  const shape = `mark mark-${side.key}${isDrawn ? " is-drawn" : ""}`;
-  return h("span", { class: shape, role: "img", "aria-label": words, title: words });
+  return h(`span.mark.mark-${side.key}${isDrawn ? ".is-drawn" : ""}`, { role: "img", "aria-label": words, title: words });
 }
 
 // The same mark without words, for places where the text beside it says what it means.
 export function plainMark(side) {
-  return h("span", { class: `mark mark-${side.key}`, "aria-hidden": "true" });
+  return h(`span.mark.mark-${side.key}`, { "aria-hidden": "true" });
 }
 
 // The label "Abstract", which this page adds where the paper has no such heading.
@@ -66,7 +58,6 @@ export function gradedOf(overview, record, state) {
     task,
     terms: record.terms[state.task] ?? null,
     paper: record.paper,
-    reviewId: record.review_id,
     aspects,
     counting: aspects.filter((aspect) => aspect.counts),
     stated,
@@ -171,24 +162,20 @@ export function definitions({ chosen }) {
 // The explanation of each chosen system's score, side by side where there are two; folded at first.
 export function scoreExplanation(graded, onChoose) {
   const { chosen, terms, aspects } = graded;
-  const isPair = chosen.length === 2 && chosen.every(({ judged }) => judged);
-  return h("details.explanation", { "data-fold": "account", open: !aspects.length },
-    h("summary", {}, h("h2", {}, explanationTitle(chosen))),
-    h("p.terms", {}, taskTerms(graded).join(" ")),
-    uncoverable(graded, onChoose),
-    terms && chosen.length > 0 && h("div.sides", {}, chosen.map((side) => sideExplanation(graded, side))),
-    terms && isPair && h("p.in-common", {}, commonWords(chosen)));
-}
-
-function commonWords([a, b]) {
-  const n = a.selected.filter(b.selects).length;
-  return n ? `Both selected ${counted(n, "sentence")} in common.` : "They selected no sentence in common.";
-}
-
-function explanationTitle(chosen) {
-  if (!chosen.length) return ["What", wide("\u00a0is asked")];
+  const isPair = terms && chosen.length === 2 && chosen.every(({ judged }) => judged);
+  const nCommon = isPair && chosen[0].selected.filter(chosen[1].selects).length;
+  const unstated = graded.counting.filter((aspect) => !aspect.sentences.length);
   const isScored = chosen.some(({ judged }) => judged && judged.recall !== null);
-  return ["Why", wide(isScored ? "\u00a0the score is what it is" : "\u00a0there is no score")];
+  const title = !chosen.length ? "is asked" : isScored ? "the score is what it is" : "there is no score";
+  return h("details.explanation", { "data-fold": "account", open: !aspects.length },
+    h("summary", {}, h("h2", {}, chosen.length ? "Why" : "What", wide(`\u00a0${title}`))),
+    h("p.terms", {}, taskTerms(graded).join(" ")),
+    terms && unstated.length > 0 && h("p.uncoverable", {},
+      `${counted(unstated.length, "aspect")} ${unstated.length === 1 ? "has" : "have"} no sentence in the paper and cannot be covered, ` +
+        `but ${unstated.length === 1 ? "it counts" : "they count"}: `,
+      chips(unstated, onChoose)),
+    terms && chosen.length > 0 && h("div.sides", {}, chosen.map((side) => sideExplanation(graded, side))),
+    isPair && h("p.in-common", {}, nCommon ? `Both selected ${counted(nCommon, "sentence")} in common.` : "They selected no sentence in common."));
 }
 
 const NO_LABELS = "The paper has no labels, so ";
@@ -199,15 +186,9 @@ function taskTerms({ task, terms, aspects, counting }) {
     return [`${NO_LABELS}there is nothing to score: this is what the systems selected.`, budgetWords(task, terms)];
   if (terms) return [budgetWords(task, terms), scopeWords(task, aspects.length, counting.length), ceilingWords(terms)];
   if (!aspects.length && ["optimal", "aspects"].includes(task.budget))
-    return [
-      `${NO_LABELS}nobody knows how many sentences suffice.`,
-      "Choose a task with a fixed number to see what the systems selected.",
-    ];
-  const isOfResults = task.scope === "results";
-  return [
-    isOfResults ? "This task counts Results aspects only, and the paper has none." : "The paper has no aspects.",
-    "It is left out of this task's scores.",
-  ];
+    return [`${NO_LABELS}nobody knows how many sentences suffice.`, "Choose a task with a fixed number to see what the systems selected."];
+  const lack = task.scope === "results" ? "This task counts Results aspects only, and the paper has none." : "The paper has no aspects.";
+  return [lack, "It is left out of this task's scores."];
 }
 
 function budgetWords(task, { budget }) {
@@ -233,19 +214,10 @@ function ceilingWords({ budget, n_aspects: n, ceiling }) {
   return `${best} ${tally(ceiling * n)} of ${n} (${percentage(ceiling)}), so nobody can score more here.`;
 }
 
-function uncoverable({ terms, counting }, onChoose) {
-  const unstated = counting.filter((aspect) => !aspect.sentences.length);
-  if (!terms || !unstated.length) return null;
-  const [has, theyCount] = unstated.length === 1 ? ["has", "it counts"] : ["have", "they count"];
-  return h("p.uncoverable", {},
-    `${counted(unstated.length, "aspect")} ${has} no sentence in the paper and cannot be covered, but ${theyCount}: `,
-    chips(unstated, onChoose));
-}
-
 function sideExplanation(graded, side) {
   const { judged, letter, label } = side;
   const isScored = judged && judged.recall !== null;
-  return h("div", { class: `side side-${side.key}` },
+  return h(`div.side.side-${side.key}`, {},
     h("h3.side-name", {}, plainMark(side), foreign("span", {}, label), h("span.letter", {}, ` ${letter}`)),
     h("p.score", {}, h("b", {}, percentage(judged?.recall)), isScored ? " aspect recall" : " no score"),
     h("p.why", {}, foreign("b", {}, label), " ", whyWords(graded, side)),

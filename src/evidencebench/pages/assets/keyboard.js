@@ -16,6 +16,7 @@ export function listenToKeys(root, commands) {
     if (!root.checkVisibility() || document.querySelector("dialog[open]")) return;
     const isControl = event.ctrlKey || event.metaKey;
     const key = isControl ? `Ctrl+${event.shiftKey ? "Shift+" : ""}${event.key.toUpperCase()}` : event.key;
+    if (key === "Escape" && event.target.matches?.("textarea")) event.target.blur();
     if (event.target.closest?.(TYPING) || (!isOn && !isControl && key !== "Escape")) return;
     const holds = ({ keys, on }) => keys.includes(key) && (!on || event.target.matches?.(on));
     const command = key === "?" ? { run: open } : commands.find(holds);
@@ -26,10 +27,16 @@ export function listenToKeys(root, commands) {
   return { open, use };
 
   function makeDialog() {
-    return keyDialog(commands, () => isOn, (value) => {
-      isOn = value;
-      remember(KEYS_SWITCH, value ? "on" : "off");
-    });
+    const box = h("input", { type: "checkbox", onchange: () => { isOn = box.checked; remember(KEYS_SWITCH, isOn ? "on" : "off"); } });
+    box.checked = isOn;
+    return h("dialog.key-dialog", { "aria-labelledby": "key-title" },
+      h("h2", { id: "key-title" }, "Keyboard"),
+      h("label.key-switch", {}, box, "Single-key shortcuts on"),
+      h("table", {},
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does"))),
+        h("tbody", {}, [...commands, { keys: ["?"], name: "open this list" }].map(({ keys, name }) => h("tr", {},
+          h("td", {}, keys.map((key, n) => [n ? " or " : "", h("kbd", {}, key === "Escape" ? "Esc" : key)])), h("td", {}, name))))),
+      h("button", { onclick: () => dialog.close() }, "Close"));
   }
 
   // Replaces the commands.
@@ -43,22 +50,4 @@ export function listenToKeys(root, commands) {
   function open() {
     dialog.showModal();
   }
-}
-
-function keyDialog(commands, isOn, turn) {
-  const box = h("input", { type: "checkbox", onchange: () => turn(box.checked) });
-  box.checked = isOn();
-  const dialog = h("dialog.key-dialog", { "aria-labelledby": "key-title" },
-    h("h2", { id: "key-title" }, "Keyboard"),
-    h("label.key-switch", {}, box, "Single-key shortcuts on"),
-    h("table", {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does"))),
-      h("tbody", {}, [...commands, { keys: ["?"], name: "open this list" }].map(keyRow))),
-    h("button", { onclick: () => dialog.close() }, "Close"));
-  return dialog;
-}
-
-function keyRow({ keys, name }) {
-  const shown = keys.map((key, n) => [n ? " or " : "", h("kbd", {}, key === "Escape" ? "Esc" : key)]);
-  return h("tr", {}, h("td", {}, shown), h("td", {}, name));
 }

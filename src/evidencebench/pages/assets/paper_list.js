@@ -3,12 +3,12 @@
 import { showWithin } from "./aspect_matrix.js";
 import { cleaned, counted, foreign, h, percent, shortened, signed, svg } from "./dom.js";
 import { firstWords } from "./graded.js";
-import { blockPath } from "./paper_text.js";
+import { blockPath, stepper } from "./paper_text.js";
 import { nextTarget } from "./paper_view.js";
 import { PAGE_SIZE, choose, chosen, differenceOf, go, linkTo, namesOf, picker, readRoute, scoreOf, searchedIn, systemMark, wordsOf } from "./route.js";
 
 const WORD_LIKE = /([\p{L}\p{N}\p{M}]+)/u;
-const PARTS_BEFORE = 24; // words and gaps that a snippet shows before its first searched word, where that is further on
+const PARTS_BEFORE = 10; // words and gaps that a snippet shows before its first searched word, so that a line has that word
 const LONGEST_MARKED = 1000; // characters of a word; marks on many lines are slow to draw
 
 function isHit(text, words) {
@@ -28,21 +28,13 @@ function markHits(element, words) {
   markWords(element, "mark", (word) => words.some((asked) => word.startsWith(asked)));
 }
 
-// The part of a sentence from shortly before the first searched word on.
-function snippetOf(text, words) {
-  const parts = text.split(WORD_LIKE);
-  const first = parts.findIndex((part) => isHit(part, words)) - PARTS_BEFORE;
-  return first > PARTS_BEFORE ? `…${parts.slice(first).join("")}` : text;
-}
-
 // The hits in the paper that is shown: marks in hypothesis, text and map, and a stepper over the text.
 export function paperHits(root) {
   let held = {}; // {paper, key, indexes}
   const place = h("span.number", { role: "status" });
   const asked = foreign("span", {}, "");
-  const button = (by, word, sign) => h("button", { "aria-label": `${word} hit`, onclick: () => step(by) }, sign);
-  const stepper = h("span.stepper.hits", {},
-    button(-1, "previous", "‹"), asked, " ", place, button(1, "next", "›"));
+  const buttons = stepper("hit", false, step, asked, " ", place);
+  buttons.classList.add("hits");
   return { follow, step };
 
   function follow(route) {
@@ -62,8 +54,8 @@ export function paperHits(root) {
     }
     asked.textContent = cleaned(`“${shortened(route.query.get("q") ?? "", 20)}”`);
     place.textContent = indexes.length;
-    stepper.remove();
-    if (words.length) paper.querySelector(".toolbar").prepend(stepper);
+    buttons.remove();
+    if (words.length) paper.querySelector(".toolbar").prepend(buttons);
   }
 
   function step(by) {
@@ -75,72 +67,79 @@ export function paperHits(root) {
   }
 }
 
-// The rows of the list, under heads that sort them.
+// The rows of the list: a line a paper, with a cell of recall for each system, under heads that sort them.
 
 // What is sorted by, and in which order first.
 const SORTS = { position: "asc", score: "desc", score_b: "desc", difference: "desc", aspects: "desc", length: "desc" };
+const MOST_NUMBERED = 12; // systems whose cells show their recall as a number too; those of more have their tint only
 
 function listRows(overview) {
   const names = namesOf(overview);
-  const heads = Object.keys(SORTS).map((sort) => h("th", { scope: "col" }, h("button", { onclick: () => sortBy(sort) })));
+  const heads = h("tr");
   const body = h("tbody");
-  const element = h("table.rows", { "aria-label": "Papers" }, h("thead", {}, h("tr", {}, heads)), body);
+  const element = h(names.length > MOST_NUMBERED ? "table.rows.is-many" : "table.rows", { "aria-label": "Papers" }, h("thead", {}, heads), body);
   return { element, updateHeads, show };
 
-  function updateHeads({ a, b }, { sort, order }) {
-    const system = (letter, place) => [systemMark(letter), foreign("span", {}, shortened(names[place] ?? "none", 24))];
-    [["Paper"], system("a", a), system("b", b), ["A − B"], ["Aspects (Results)"], ["Sentences"]].forEach((words, n) => {
-      heads[n].firstChild.replaceChildren(...words);
-      heads[n].setAttribute("aria-sort", Object.keys(SORTS)[n] === sort ? `${order}ending` : "none");
-    });
+  function updateHeads(asked, { sort, order }) {
+    const isFocused = heads.contains(document.activeElement);
+    const head = (kind, by, ...words) => h(kind, { scope: "col", "aria-sort": by && (by === sort ? `${order}ending` : "none") },
+      by ? h("button", { onclick: () => sortBy(by) }, words) : words);
+    const systems = orderOf(names, asked).map(([at, letter]) =>
+      head("th.recall", { a: "score", b: "score_b" }[letter], letter && systemMark(letter), foreign("span", { title: names[at] }, shortened(overview.systems[at].shown, 14))));
+    const numbers = Object.entries({ difference: "A − B", aspects: "Aspects (Results)", length: "Sentences" });
+    heads.replaceChildren(head("th", "position", "Paper"), ...systems, ...numbers.map(([by, words]) => head("th.number", by, words)));
+    element.style.setProperty("--cells", systems.map((one) => (one.ariaSort ? "var(--chosen)" : "var(--cell)")).join(" "));
+    if (isFocused) heads.querySelector("[aria-sort$=ending] button").focus();
   }
 
   function show(rows, asked, route) {
     body.replaceChildren(...rows.map((row) => rowOf(row, asked, names, route)));
   }
+
+  // A head that is chosen once more sorts the other way.
+  function sortBy(sort) {
+    const now = narrowing(readRoute());
+    narrow({ sort, order: now.sort !== sort ? SORTS[sort] : now.order === "asc" ? "desc" : "asc" });
+  }
 }
 
-// A head that is chosen once more sorts the other way.
-function sortBy(sort) {
-  const now = narrowing(readRoute());
-  narrow({ sort, order: now.sort !== sort ? SORTS[sort] : now.order === "asc" ? "desc" : "asc" });
+// The places of the systems with their letters, A and B first.
+function orderOf(names, { a, b }) {
+  const places = [...new Set([a, b, ...names.keys()])].filter((at) => at !== null);
+  return places.map((at) => [at, at === a ? "a" : at === b ? "b" : null]);
 }
 
 function rowOf(row, asked, names, route) {
-  const link = foreign("a.row-link", { "data-hit": row.hits?.index }, firstWords(row.hypothesis, LONGEST_SHOWN) || "(empty hypothesis)");
+  const title = `${firstWords(row.hypothesis, LONGEST_SHOWN)}\n${row.id.slice(0, 100)}`;
+  const link = foreign("a.row-link", { title, "data-hit": row.hits?.index }, firstWords(row.hypothesis, LONGEST_SHOWN) || "(empty hypothesis)");
   link.dataset.id = row.id;
   markHits(link, searchedIn(route, "hypothesis"));
-  const unit = (word, n) => h("span.unit", {}, ` ${word}${n === 1 ? "" : "s"}`); // that a head says
-  return h("tr.row", {},
-    h("td.row-text", {}, link, hitsLine(row, searchedIn(route, "text")), foreign("p.row-id", {}, row.id.slice(0, 100))),
-    h("td", {}, scoreLine("a", scoreOf(row, asked.a, asked.task), names[asked.a])),
-    h("td", {}, scoreLine("b", scoreOf(row, asked.b, asked.task), names[asked.b])),
-    h("td", {}, differenceLine(differenceOf(row, asked))),
-    h("td", {}, row.n_aspects === null ? "no labels" : [row.n_aspects, unit("aspect", row.n_aspects), ` (${row.n_results}`, unit("Result"), ")"]),
-    h("td", {}, row.n_sentences, unit("sentence", row.n_sentences)));
+  const recall = ([at, letter]) => {
+    const score = scoreOf(row, at, asked.task);
+    const cell = h(letter ? `td.recall.of-${letter}` : "td.recall", { title: `${names[at]}: ${percent(score)}` },
+      score === null ? "–" : [h("span", { "aria-hidden": "true" }, Math.round(100 * score)), h("span.visually-hidden", {}, percent(score))]);
+    cell.style.setProperty("--recall", score ?? 0);
+    return cell;
+  };
+  const difference = differenceOf(row, asked);
+  const aspects = row.n_aspects === null ? "no labels" : `${row.n_aspects} (${row.n_results})`;
+  return h("tr.row", {}, h("td.row-text", {}, link, hitsLine(row, searchedIn(route, "text"))), orderOf(names, asked).map(recall),
+    [difference === null ? "" : leadOf(difference), aspects, row.n_sentences].map((words) => h("td.number", {}, words)));
 }
 
-// Where the searched words are in the paper's text.
+function leadOf(difference, words = "") {
+  const points = signed(100 * difference);
+  return points === "+0.0" ? "A = B" : words + points;
+}
+
+// Where the searched words are in the paper's text: a sentence from shortly before the first of them on.
 function hitsLine({ hits }, words) {
   if (!hits) return null;
-  const snippet = foreign("span", {}, snippetOf(hits.text, words));
+  const parts = hits.text.split(WORD_LIKE);
+  const first = parts.findIndex((part) => isHit(part, words)) - PARTS_BEFORE;
+  const snippet = foreign("span", {}, first > 0 ? `…${parts.slice(first).join("")}` : hits.text);
   markHits(snippet, words);
   return h("p.row-hits", {}, h("b", {}, `in ${counted(hits.n, "sentence")}: `), snippet);
-}
-
-function scoreLine(letter, score, name) {
-  if (name === undefined) return null;
-  const bar = h("span", { class: `score-bar score-bar-${letter}`, "aria-hidden": "true" }, h("span"));
-  bar.firstChild.style.setProperty("width", `${100 * (score ?? 0)}%`);
-  const spoken = h("span.visually-hidden", {}, `System ${letter.toUpperCase()}: `);
-  return h("span.score-line", { title: name }, spoken, systemMark(letter), bar,
-    h("span.score-text", {}, percent(score)));
-}
-
-function differenceLine(difference) {
-  if (difference === null) return null;
-  const points = signed(100 * difference);
-  return h("span.difference-line", {}, points === "+0.0" ? "A = B" : [h("span.unit", {}, "A − B: "), points]);
 }
 
 // What stands over the list: how many papers, their means, and their aspects by how many systems find them.
@@ -148,7 +147,7 @@ function differenceLine(difference) {
 function listSummary(source) {
   const count = h("p.list-count", { role: "status" });
   const told = h("p.list-means");
-  const bars = h("nav.found-bars", { "aria-label": "Aspects by how many systems find them" });
+  const bars = h("nav.found-bars", { "aria-label": "Aspects found by 0, 1, 2 … systems" });
   const links = h("span");
   const element = h("div.list-head", {}, h("div", {}, h("div.list-told", {}, count, links), told), bars);
   return { element, say, show };
@@ -156,11 +155,25 @@ function listSummary(source) {
   function show(asked, listing) {
     say(countText(asked, listing));
     const progress = progressOf(asked, listing);
-    told.replaceChildren(...meansLine(listing), progress);
+    const { means: [a, b, ceiling], n_means: n, found } = listing;
+    const of = (mean, ...name) => (mean === null ? [] : [h("span", {}, ...name, " ", h("b", {}, percent(mean)))]);
+    const both = a === null || b === null ? [] : [h("span", {}, leadOf(a - b, "A − B: "))];
+    const means = [`Mean aspect recall over ${counted(n, "paper")}: `, ...of(a, systemMark("a"), "A"), ...of(b, systemMark("b"), "B"), ...both, ...of(ceiling, "ceiling")];
+    told.replaceChildren(...(n ? means : []), progress);
     links.replaceChildren(...(progress ? [] : source.linksOf?.(asked) ?? []));
     const focused = [...bars.children].indexOf(document.activeElement);
-    bars.replaceChildren(...foundBars(asked, listing));
+    bars.replaceChildren(...(found.some(Boolean) ? found.map((number, systems) => barOf(asked, found, number, systems)) : []));
     bars.children[focused]?.focus();
+  }
+
+  // For no system, one, two ... the number of aspects that so many find; it opens the papers with such aspects.
+  function barOf(asked, found, n, systems) {
+    const isChosen = asked.found === systems;
+    const name = `${counted(n, "aspect")} that ${systems} of ${counted(found.length - 1, "system")} found`;
+    const href = linkTo(readRoute().id, null, { found: isChosen ? null : systems, page: null });
+    const bar = h("a", { href, title: name, "aria-label": name, "aria-current": isChosen && "true" }, n.toLocaleString("en"), h("b", {}, systems));
+    bar.style.setProperty("--share", n / Math.max(...found));
+    return bar;
   }
 
   // Sets the text only where it changed, since a screen reader reads it aloud each time it is set.
@@ -184,39 +197,16 @@ export function progressOf({ q }, { n_searched, n_scored, n_instances: all }) {
   return [...(q ? part("searched", n_searched) : []), ...part("scored", n_scored)].join("; ");
 }
 
-function meansLine({ means: [a, b, ceiling], n_means: n }) {
-  const of = (mean, ...name) => (mean === null ? [] : [h("span", {}, ...name, " ", h("b", {}, percent(mean)))]);
-  const both = a === null || b === null ? [] : [differenceLine(a - b)];
-  return n ? [`Mean aspect recall over ${counted(n, "paper")}: `, ...of(a, systemMark("a"), "A"), ...of(b, systemMark("b"), "B"), ...both, ...of(ceiling, "ceiling")] : [];
-}
-
-// A bar for no system, one, two ... with the number of aspects that so many find; it opens the papers with such aspects.
-function foundBars(asked, { found }) {
-  if (!found.some(Boolean)) return [];
-  return found.map((n, systems) => {
-    const isChosen = asked.found === systems;
-    const name = `${counted(n, "aspect")} that ${systems} of ${counted(found.length - 1, "system")} found`;
-    const href = linkTo(readRoute().id, null, { found: isChosen ? null : systems, page: null });
-    const bar = h("a", { href, title: name, "aria-label": name, "aria-current": isChosen && "true" }, n.toLocaleString("en"), h("b", {}, systems));
-    bar.style.setProperty("--share", n / Math.max(...found));
-    return bar;
-  });
-}
-
 // The list of papers: search, filters, order, the rows, and pages of them.
 
 const LONGEST_SHOWN = 400; // characters of a hypothesis in the list; the paper shows it whole
 const TYPING_PAUSE_MS = 200;
 
 const ONLY_ENTRIES = [
-  ["", "all papers"],
-  ["missed", "A could have covered more"],
-  ["failed", "A covers nothing"],
-  ["no_answer", "A gave no answer"],
-  ["a_better", "A is better than B"],
-  ["b_better", "B is better than A"],
-  ["has_results", "with Results aspects"],
-  ["no_results", "without Results aspects"],
+  ["", "all papers"], ["missed", "A could have covered more"], ["failed", "A covers nothing"], ["no_answer", "A gave no answer"],
+  ["answer_failed", "A’s answer failed"], ["answer_empty", "A’s answer is empty"], ["answer_missing", "A’s answer is missing"],
+  ["a_better", "A is better than B"], ["b_better", "B is better than A"],
+  ["has_results", "with Results aspects"], ["no_results", "without Results aspects"],
 ];
 const IN_ENTRIES = [["", "everything"], ["hypothesis", "hypothesis"], ["text", "text"]];
 const MISSED_BY_ALL = "found=0";
@@ -258,11 +248,12 @@ function pageOf(route) {
 export function listPane(overview, source) {
   const form = listForm();
   let held = null; // key of the rows that are shown, to see whether they changed
+  const links = () => [...rows.element.querySelectorAll("a.row-link")];
   const summary = listSummary(source);
   const rows = listRows(overview);
   const advice = h("p.no-rows");
   const pages = h("nav.list-pages", { "aria-label": "Pages of the list" });
-  const element = h("section.list-pane", { "aria-label": "Papers" }, h("h1", {}, "Papers"), form.element, summary.element, rows.element, advice, pages);
+  const element = h("section.list-pane", { "aria-label": "Papers" }, h("h1.visually-hidden", {}, "Papers"), form.element, summary.element, rows.element, advice, pages);
   return { element, focusSearch: form.focusSearch, update, say: summary.say, show, showError, mark, move, focusOn };
 
   function update(route) {
@@ -300,10 +291,6 @@ export function listPane(overview, source) {
         showWithin(element, link.closest(".row"));
       }
     }
-  }
-
-  function links() {
-    return [...rows.element.querySelectorAll("a.row-link")];
   }
 
   function focusOn(id) {

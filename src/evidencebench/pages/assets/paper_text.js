@@ -24,7 +24,12 @@ export function textOf(graded, onChoose) {
     rows.forEach((row, index) => {
       row.hidden = isOn && !isMarked[index];
     });
-    gaps = hiddenRuns(rows).map(gapOf);
+    const runs = [];
+    for (const row of rows.filter(({ hidden }) => hidden)) {
+      if (runs.at(-1)?.at(-1) === row.previousElementSibling) runs.at(-1).push(row);
+      else runs.push([row]);
+    }
+    gaps = runs.map(gapOf);
   }
 
   function reveal(row) {
@@ -57,13 +62,7 @@ function sentenceRow(graded, index, kind, words, onChoose) {
   const fate = fateOf[index];
   const aspects = stated[index].toSorted((one, other) => other.counts - one.counts || one.number - other.number);
   const marks = chosen.filter((side) => side.selects(index)).map((side) => mark(side, side.selects(index)));
-  return h("div",
-    {
-      class: `sentence kind-${kind}${fate ? ` is-evidence fate-${fate}` : ""}`,
-      id: `s-${index}`,
-      tabindex: "-1",
-      "data-index": index,
-    },
+  return h(`div.sentence.kind-${kind}${fate ? `.is-evidence.fate-${fate}` : ""}`, { id: `s-${index}`, tabindex: "-1", "data-index": index },
     h("a.index", { href: linkTo(paper.id, index), tabindex: "-1", "aria-label": `sentence ${index}` }, index),
     marks.length > 0 && h("span.lanes", {}, marks),
     fate && h("span.edge", { role: "img", "aria-label": words[fate], title: words[fate] }),
@@ -98,17 +97,7 @@ function markedRows({ paper, chosen, isEvidence }) {
   return isMarked;
 }
 
-// Runs of hidden rows that follow each other in the same parent element.
-function hiddenRuns(rows) {
-  const runs = [];
-  for (const row of rows.filter(({ hidden }) => hidden)) {
-    if (runs.length && runs.at(-1).at(-1) === row.previousElementSibling) runs.at(-1).push(row);
-    else runs.push([row]);
-  }
-  return runs;
-}
-
-// A button in place of a run of hidden rows; it shows them.
+// A button in place of a run of hidden rows that follow each other; it shows them.
 function gapOf(run) {
   const open = () => {
     for (const row of run) row.hidden = false;
@@ -132,10 +121,13 @@ export function toolbar(graded, jump, toggleLess) {
   const isLabelled = graded.aspects.length > 0;
   const kinds = Object.keys(STEPS).filter((kind) =>
     (kind === "evidence" || a?.judged) && (isLabelled || kind === "selected"));
-  const fates = fatesOf(graded).map(([fate, words, short]) =>
-    [h("span", { class: `fate-${fate}`, title: words }, h("i.edge"), short), " "]);
+  const fates = fatesOf(graded).map(([fate, words, short]) => [h(`span.fate-${fate}`, { title: words }, h("i.edge"), short), " "]);
   const element = h("div.toolbar", { role: "group", "aria-label": "The text" },
-    kinds.map((kind) => stepper(graded, kind, jump)),
+    kinds.map((kind) => {
+      const [, name, full] = STEPS[kind];
+      const n = targetsOf(graded, kind).length;
+      return stepper(full, !n, (by) => jump(kind, by), h("span", {}, `${name} `, h("span.number", {}, n)));
+    }),
     a && !a.judged && h("span.unscored", {}, "A is not scored here"),
     isLabelled && h("p.legend", {}, fates),
     less);
@@ -157,15 +149,11 @@ export function stepCommands(jump) {
   ]);
 }
 
-function stepper(graded, kind, jump) {
-  const [, name, full] = STEPS[kind];
-  const n = targetsOf(graded, kind).length;
-  const step = (by, sign, word) => {
-    const title = `${word} ${full}`;
-    return h("button", { class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) }, sign);
-  };
-  return h("span.stepper", {},
-    step(-1, "‹", "previous"), h("span", {}, `${name} `, h("span.number", {}, n)), step(1, "›", "next"));
+// Two buttons, which go back and forward, and between them what they step through.
+export function stepper(what, disabled, step, ...between) {
+  const button = (by, sign, word) =>
+    h(`button.${word}`, { disabled, "aria-label": `${word} ${what}`, title: `${word} ${what}`, onclick: () => step(by) }, sign);
+  return h("span.stepper", {}, button(-1, "‹", "previous"), between, button(1, "›", "next"));
 }
 
 // Draws a map of the paper beside its text, a line for each sentence: the evidence, and what A and B selected.
@@ -199,8 +187,7 @@ function mapDrawing(graded, shapes, isUpright, onPick) {
   const [size, turn] = isUpright ? [`${MAP_WIDTH} ${n}`, null] : [`${n} ${MAP_WIDTH}`, "matrix(0 1 1 0 0 0)"];
   const picture = svg("svg",
     { viewBox: `0 0 ${size}`, preserveAspectRatio: "none", role: "img", "aria-label": mapWords(graded) },
-    title,
-    svg("g", { transform: turn }, shapes.map(([name, d]) => svg("path", { class: name, d }))));
+    title, svg("g", { transform: turn }, shapes.map(([name, d]) => svg("path", { class: name, d }))));
   const indexAt = (event) => {
     const box = picture.getBoundingClientRect();
     const share = isUpright ? (event.clientY - box.top) / box.height : (event.clientX - box.left) / box.width;
@@ -211,7 +198,7 @@ function mapDrawing(graded, shapes, isUpright, onPick) {
     const index = indexAt(event);
     title.textContent = cleaned(`${index}: ${firstWords(graded.paper.sentences[index])}`);
   });
-  const element = h("div", { class: `map map-${isUpright ? "upright" : "lying"}` }, picture);
+  const element = h(`div.map.map-${isUpright ? "upright" : "lying"}`, {}, picture);
   element.style.setProperty("--n", n);
   return element;
 }

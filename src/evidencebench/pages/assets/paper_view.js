@@ -1,7 +1,7 @@
 // What a language model was asked about a paper and what it replied, beside the paper; loaded when a reader opens it.
 
 import { aspectMatrix } from "./aspect_matrix.js";
-import { announce, cleaned, counted, foreign, h, shortened, wide } from "./dom.js";
+import { announce, cleaned, counted, foreign, h, wide } from "./dom.js";
 import { chips, definitions, gradedOf, onlyOf, percentage, plainMark, scoreExplanation } from "./graded.js";
 import { STEPS, mapOf, textOf, toolbar } from "./paper_text.js";
 import { picksFold } from "./pick_view.js";
@@ -16,7 +16,7 @@ function exchangeBlocks(overview, record, state, source) {
       foreign("b", {}, overview.systems[system].label), `: ${record.spent[system][state.task] || "no request noted"}.`);
     if (!overview.has_exchanges) return spent;
     const body = h("div", { role: "status" });
-    return h("details.exchanges", { "data-fold": `asked-${letter}`, ontoggle: open },
+    return h("details.exchanges", { "data-fold": `asked-${letter}`, open: state.asked === letter, ontoggle: open },
       h("summary", {}, h("h2", {}, mark, wide(" What"), ` ${letter.toUpperCase()} was asked`, wide(" and answered"))),
       spent, body);
 
@@ -52,22 +52,27 @@ export function paperView(overview, record, state, on = {}) {
   const note = (changes) => on.note?.(changes);
   const text = textOf(graded, press);
   const map = mapOf(graded, show);
-  const title = h("h2.text-title", {}, `The paper (${counted(record.paper.sentences.length, "sentence")})`);
+  const { paper, review_id: reviewId } = record;
+  const title = h("h2.visually-hidden", {}, "The paper");
+  const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]].filter(([, id]) => id !== null);
   const nextOf = (aspect) => show(nextTarget(aspect.sentences, current, 1));
   const matrix = aspectMatrix(graded, { choose, next: nextOf, filter: (name) => note({ aspects: name }) });
   const tools = toolbar(graded, jump, toggleLess);
   const strip = stripOf(graded, { goTo, toggle, toAspects });
+  // The first of two lines that stay on top of the text: the hypothesis, cut. It lies behind the title until that is gone.
+  const cut = h("button.strip-hypothesis", { "aria-expanded": "false", title: paper.hypothesis, onclick: turn }, foreign("span", {}, paper.hypothesis));
   let current = null;
   let pressed = null; // the aspect that is highlighted
 
   element.append(
-    stripHypothesis(record.paper),
-    paperHead(graded, state.heading ?? "h1"),
+    cut,
+    foreign(state.heading ?? "h1", { class: "hypothesis", tabindex: "-1", title: paper.hypothesis, onclick: turn }, paper.hypothesis),
     strip,
     h("div.folds", {},
       scoreExplanation(graded, goTo),
       graded.chosen.map((side) => picksFold(graded, side, goTo)),
-      definitions(graded)),
+      definitions(graded),
+      h("p.eyebrow", {}, counted(paper.sentences.length, "sentence"), ids.map(([name, id]) => [` · ${name} `, foreign("span", { title: id }, id)]))),
     h("div.paper-columns", {},
       map.upright,
       h("div.text-column", {}, title, h("div.bars", {}, tools.element, map.lying), text.element),
@@ -86,6 +91,11 @@ export function paperView(overview, record, state, on = {}) {
     requestAnimationFrame(() => element.isConnected && show(state.sentence));
   return Object.assign(element, { jump, toggle, toggleLess, show, resume });
 
+  // Shows the hypothesis whole, or cut.
+  function turn() {
+    cut.ariaExpanded = cut.ariaExpanded !== "true";
+  }
+
   // Goes to a sentence and gives it the focus; it is shown first where it is hidden.
   function show(index, { keepsFocus = false } = {}) {
     const row = text.rows[index];
@@ -96,13 +106,13 @@ export function paperView(overview, record, state, on = {}) {
     row.classList.add("is-target");
     if (!keepsFocus) row.focus({ preventScroll: true });
     element.style.setProperty("--strip", `${strip.offsetHeight}px`); // so that no sentence is scrolled below it
-    scrollTo(row, () => row.classList.contains("is-target"));
+    settle(() => row.scrollIntoView({ behavior: "instant" }), () => row.classList.contains("is-target"));
     on.reach?.(index);
   }
 
   function toAspects() {
     matrix.element.focus({ preventScroll: true });
-    if (!isBeside()) scrollTo(matrix.element, () => document.activeElement === matrix.element);
+    if (!isBeside()) settle(() => matrix.element.scrollIntoView({ behavior: "instant" }), () => document.activeElement === matrix.element);
   }
 
   function jump(kind, step) {
@@ -172,20 +182,6 @@ export function paperView(overview, record, state, on = {}) {
   }
 }
 
-function paperHead({ paper, reviewId }, heading) {
-  const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]].filter(([, id]) => id !== null);
-  return h("header.paper-head", {},
-    h("p.eyebrow", {}, "Hypothesis", ids.map(([name, id]) => [` · ${name} `, foreign("span", {}, id)])),
-    foreign(heading, { class: "hypothesis", tabindex: "-1" }, paper.hypothesis));
-}
-
-// The first of two lines that stay on top of the text: the hypothesis, cut. It lies behind the head until that is gone.
-function stripHypothesis({ hypothesis }) {
-  const turn = ({ currentTarget: button }) => { button.ariaExpanded = button.ariaExpanded !== "true"; };
-  return h("button.strip-hypothesis", { "aria-expanded": "false", title: hypothesis, onclick: turn },
-    foreign("span", {}, hypothesis));
-}
-
 // The second line: how A and B did.
 function stripOf(graded, { goTo, toggle, toAspects }) {
   const { chosen } = graded;
@@ -197,7 +193,7 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
     return h("div.strip-side", {},
       h(`button.marks.marks-${key}`,
         { "aria-pressed": "true", title: `Show the marks of ${letter}: ${label}`, onclick: () => toggle(key) },
-        plainMark(side), foreign("span.label", {}, shortened(label, 24))),
+        plainMark(side), foreign("span.label", {}, side.shown)),
       judged && h("b.score", {}, percentage(judged.recall)),
       status !== "answered" && h("span.strip-status", {}, status),
       only.length > 0 && h("span.strip-only", {}, h("span.strip-word", {}, "alone finds "), chips(only, goTo)));
@@ -225,10 +221,6 @@ export function nextTarget(targets, current, step) {
   const from = current ?? -1;
   if (step < 0) return targets.findLast((index) => index < from) ?? targets.at(-1);
   return targets.find((index) => index > from) ?? targets[0];
-}
-
-function scrollTo(element, isWanted) {
-  settle(() => element.scrollIntoView({ block: "start", behavior: "instant" }), isWanted);
 }
 
 /* Scrolls, and again in the next frames while the reader wants to be there: rows that were never on the screen
@@ -302,22 +294,26 @@ export function paperPane(overview, { step, foldList }) {
     const isPointed = route.sentence !== null && (isNew || route.sentence !== held.sentence);
     held.sentence = route.sentence;
     document.title = `${cleaned(held.record.paper.id).slice(0, 100)} · ${overview.title}`;
-    if (held.key !== keyOf(route)) {
-      const state = { ...chosen(overview, route), ...readingOf(route) };
+    if (held.key !== JSON.stringify(stateOf(route))) {
+      const state = stateOf(route);
       const view = paperView(overview, held.record, state, { reach, note });
       view.querySelector(".folds").append(...exchangeBlocks(overview, held.record, state, source));
       if (isNew) place(view);
       else exchange(view);
-      held.key = keyOf(route);
+      held.key = JSON.stringify(state);
     }
     if (isNew) focus();
     if (isNew && !isPointed) window.scrollTo(0, 0);
-    if (isPointed) pointAt(route.sentence);
+    if (!isPointed) return;
+    const last = held.record.paper.sentences.length - 1;
+    say(route.sentence > last ? `The paper has no sentence ${route.sentence}; its last is ${last}.` : "");
+    held.view.show(route.sentence);
   }
 
-  // Says for which addresses a view of this paper holds.
-  function keyOf(route) {
-    return JSON.stringify([chosen(overview, route), readingOf(route)]);
+  // What the address says about a view of the paper.
+  function stateOf(route) {
+    const [filter, marked, aspect, asked] = ["aspects", "marked", "aspect", "asked"].map((name) => route.query.get(name)); // asked: of A or B, what it was asked is open
+    return { ...chosen(overview, route), filter, asked, marked: marked === "1", aspect: /^\d{1,6}$/.test(aspect) ? Number(aspect) : null };
   }
 
   // Writes the sentence of every jump into the address, so that a reload or a copied link leads there.
@@ -329,7 +325,7 @@ export function paperPane(overview, { step, foldList }) {
   // Writes the filter, the chosen aspect and "only marked" into the address; links of the list take them along.
   function note(changes) {
     const address = linkTo(held.id, held.sentence, changes);
-    held.key = keyOf(readRoute(address)); // the view has made these changes itself
+    held.key = JSON.stringify(stateOf(readRoute(address))); // the view has made these changes itself
     go(address, { replaces: true });
   }
 
@@ -354,7 +350,10 @@ export function paperPane(overview, { step, foldList }) {
   // Changes the page; the sentence that is read stays where it is.
   function keepPlace(change) {
     const { scrollY } = window;
-    const anchor = [body.querySelector(".is-target"), ...body.querySelectorAll(".sentence")].find((row) => row && isOnScreen(row));
+    const anchor = [body.querySelector(".is-target"), ...body.querySelectorAll(".sentence")].find((row) => {
+      const box = row?.getBoundingClientRect();
+      return box && box.bottom > 0 && box.top < window.innerHeight;
+    });
     const top = anchor?.getBoundingClientRect().top;
     change();
     const row = anchor && document.getElementById(anchor.id);
@@ -363,12 +362,6 @@ export function paperPane(overview, { step, foldList }) {
       const moved = row?.checkVisibility() ? row.getBoundingClientRect().top - top : scrollY - window.scrollY;
       window.scrollBy({ top: moved, behavior: "instant" });
     }, () => location.hash === hash);
-  }
-
-  function pointAt(index) {
-    const last = held.record.paper.sentences.length - 1;
-    say(index > last ? `The paper has no sentence ${index}; its last is ${last}.` : "");
-    held.view.show(index);
   }
 
   function focus() {
@@ -387,19 +380,4 @@ export function paperPane(overview, { step, foldList }) {
   function say(text) {
     announce(status, text);
   }
-}
-
-// What the address says about reading a paper, beside the task and the systems.
-function readingOf({ query }) {
-  const aspect = query.get("aspect") ?? "";
-  return {
-    filter: query.get("aspects"),
-    marked: query.get("marked") === "1",
-    aspect: /^\d{1,6}$/.test(aspect) ? Number(aspect) : null,
-  };
-}
-
-function isOnScreen(element) {
-  const { top, bottom } = element.getBoundingClientRect();
-  return bottom > 0 && top < window.innerHeight;
 }

@@ -4,41 +4,23 @@ import { sentenceLink } from "./aspect_matrix.js";
 import { counted, foreign, h, percent, wide } from "./dom.js";
 import { abstractLabel, chips, firstWords, plainMark } from "./graded.js";
 import { markWords } from "./paper_list.js";
-import { linkTo, wordsOf } from "./route.js";
-import { pickLink } from "./task_pages.js";
-import { PICKING, mergeIndices } from "./task_sorts.js";
+import { wordsOf } from "./route.js";
 
 const MOST_PICKED_TEXT = 600; // characters
-const VERDICTS = { new: "new evidence", redundant: "adds nothing", none: "no evidence", heading: "heading" };
-
-/* Picks are {index, share, kind, aspects}: sentences that chance decides on are compared with the certain ones only.
-   picks.py counts the same. */
-function picksOf({ stated, paper }, { judged, selects }) {
-  const covered = new Set();
-  const pickOf = (index) => {
-    const aspects = stated[index].filter((aspect) => aspect.counts);
-    const fresh = aspects.filter((aspect) => !covered.has(aspect));
-    const without = paper.kinds[index] === "h" ? "heading" : "none";
-    const kind = fresh.length ? "new" : aspects.length ? "redundant" : without;
-    return { index, share: selects(index), kind, aspects: fresh.length ? fresh : aspects };
-  };
-  const certain = judged.certain.map((index) => {
-    const pick = pickOf(index);
-    pick.aspects.forEach((aspect) => covered.add(aspect));
-    return pick;
-  });
-  return [...certain, ...judged.tied.map(pickOf)];
-}
+// Letter of a pick -> its class, and in words.
+const VERDICTS = { n: ["new", "new evidence"], r: ["redundant", "adds nothing"], o: ["none", "no evidence"], h: ["heading", "heading"] };
 
 export function picksFold(graded, side, onChoose) {
   if (!side.judged || !side.selected.length) return null;
-  const picks = picksOf(graded, side);
-  const counts = Object.entries(VERDICTS).flatMap(([kind, words]) => {
-    const n = picks.filter((pick) => pick.kind === kind).length;
+  const { certain, tied, n_drawn: nDrawn, picks } = side.judged;
+  const counts = Object.entries(VERDICTS).flatMap(([letter, [, words]]) => {
+    const n = picks.split(letter).length - 1;
     return n ? [`${n} ${words}`] : [];
   });
-  const { certain, tied, n_drawn: nDrawn } = side.judged;
-  const words = hypothesisWords(graded.paper.hypothesis);
+  // Of a sentence that states something new, the aspects that no certain one before it states.
+  const shownOf = (index, letter) => graded.stated[index].filter((aspect) => aspect.counts &&
+    (letter !== "n" || (certain.find((one) => aspect.sentences.includes(one)) ?? index) === index));
+  const words = wordsOf(graded.paper.hypothesis).filter((word) => word.length > 2 && !COMMON.has(word));
   const isLabelled = graded.aspects.length > 0;
   return h("details.picked", { "data-fold": `picks-${side.letter}` },
     h("summary", {}, h("h2", {}, plainMark(side), wide("What "), `${side.letter} chose`)),
@@ -46,24 +28,24 @@ export function picksFold(graded, side, onChoose) {
       ". Words of the hypothesis are underlined."),
     nDrawn > 0 && h("p", {}, `Chance draws ${nDrawn} of ${certain.length ? "the last " : ""}`,
       `${counted(tied.length, "sentence")}. What each adds is said as if it were drawn alone.`),
-    h("ol", {}, picks.map(({ index, share, kind, aspects }) => h("li", {},
-      sentenceLink(graded.paper, index), " ",
-      underlined(firstWords(graded.paper.sentences[index], MOST_PICKED_TEXT), words),
-      h("p", { class: `pick-verdict is-${kind}` },
-        isLabelled && h("b", {}, VERDICTS[kind]),
-        share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ",
-        kind === "redundant" && "stated before: ",
-        chips(aspects, onChoose))))));
+    h("ol", {}, [...certain, ...tied].map((index, place) => {
+      const [kind, verdict] = VERDICTS[picks[place]];
+      const share = side.selects(index);
+      return h("li", {},
+        sentenceLink(graded.paper, index), " ",
+        underlined(firstWords(graded.paper.sentences[index], MOST_PICKED_TEXT), words),
+        h("p", { class: `pick-verdict is-${kind}` },
+          isLabelled && h("b", {}, verdict),
+          share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ",
+          kind === "redundant" && "stated before: ",
+          chips(shownOf(index, picks[place]), onChoose)));
+    })));
 }
 
 // Words that say nothing about the subject.
 const COMMON = new Set((
   "and are but can for from had has have into its more not than that the their them then there these they this those " +
   "was were which while will with").split(" "));
-
-function hypothesisWords(hypothesis) {
-  return wordsOf(hypothesis).filter((word) => word.length > 2 && !COMMON.has(word));
-}
 
 // Whether at least four letters begin both words, and at most three follow, as in "keeps" and "keeping".
 function isAlike(one, other) {
@@ -78,43 +60,6 @@ function underlined(text, words) {
   return element;
 }
 
-// The parts of the page to pick: the bar with the hypothesis, the sentences, and the list of picks.
-
-const WIDE = "(min-width: 900px)";
-
-// The bar with the hypothesis and the number of picks; it is always in view.
-export function pickBar(paper, budget) {
-  const count = h("b.pick-count");
-  const saved = h("span.pick-saved");
-  const refusal = h("p.people-error.pick-refusal", { role: "alert" });
-  const element = h("header.pick-bar", {},
-    h("p.pick-eyebrow", {}, "Hypothesis"),
-    foreign("h1.pick-hypothesis", { tabindex: "0" }, paper.hypothesis),
-    h("p.pick-facts", { role: "status" }, count, h("span", {}, ` Pick up to ${counted(budget, "sentence")}. `), saved),
-    refusal);
-  // No sentence may be scrolled below the bar, whose height depends on the hypothesis.
-  let isAboutSaving = false;
-  new ResizeObserver(() => element.closest(".people")?.style.setProperty("--bar-height", `${element.offsetHeight}px`)).observe(element);
-  return { element, showCount, showSaved, refuse, showPlace: (index) => { saved.textContent = `You left off at sentence ${index}.`; } };
-
-  function showCount(n) {
-    count.textContent = `${n} of ${budget} picked.`;
-    count.classList.toggle("is-full", n >= budget);
-  }
-
-  function showSaved(how, error) {
-    saved.textContent = { saving: "Saving…", saved: "Saved.", failed: "Not saved." }[how];
-    if (how === "failed") refuse(error.message);
-    else if (isAboutSaving) refuse("");
-    isAboutSaving = how === "failed";
-  }
-
-  function refuse(words) {
-    isAboutSaving = false;
-    if (refusal.textContent !== words) refusal.textContent = words;
-  }
-}
-
 // The sentences; Tab reaches one of them, and arrow keys go to the others.
 export function pickText(paper, on) {
   let pressed = null;
@@ -123,7 +68,8 @@ export function pickText(paper, on) {
   const list = h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper", onkeydown: step, onpointerdown: press });
   buttons.forEach((button, index) => {
     const kind = paper.kinds[index];
-    if (kind === "a" && paper.kinds[index - 1] !== "a") list.append(pickLabel(paper, index) ?? "");
+    const label = kind === "a" && paper.kinds[index - 1] !== "a" && abstractLabel(paper, index);
+    if (label) list.append(h("li.pick-label", {}, label));
     list.append(h("li", { class: `pick-row pick-${kind}` }, kind === "h" ? h("h2", {}, button) : button));
   });
   let reached = 0;
@@ -141,7 +87,7 @@ export function pickText(paper, on) {
   }
 
   function showPicked(picked) {
-    buttons.forEach((button, index) => button.setAttribute("aria-pressed", picked.has(index)));
+    buttons.forEach((button, index) => { button.ariaPressed = picked.has(index); });
   }
 
   function reach(index) {
@@ -184,89 +130,4 @@ function endsSelection({ detail, clientX, clientY, shiftKey }, pressed) {
   if (detail === 0 || detail === 2) return false;
   if (detail > 2 || (shiftKey && !getSelection().isCollapsed)) return true;
   return pressed !== null && !pressed.isTouch && Math.hypot(clientX - pressed.x, clientY - pressed.y) > DRAG_PIXELS;
-}
-
-function pickLabel(paper, index) {
-  const label = abstractLabel(paper, index);
-  return label && h("li.pick-label", {}, label);
-}
-
-// The list of picks, with buttons to remove one, to undo and to submit.
-export function pickSide(paper, about, on) {
-  const submit = h("button.pick-submit", { onclick: on.askToSubmit });
-  const undo = h("button", { onclick: () => on.turn("undo") }, "Undo");
-  const redo = h("button.pick-redo", { onclick: () => on.turn("redo") }, "Redo");
-  const help = h("button.pick-help", { onclick: on.keys.open }, "Keyboard");
-  const none = h("p.people-note");
-  const list = h("ul.picks");
-  const details = h("details.pick-list", {}, h("summary", {}, "Your picks"), none, list);
-  details.open = matchMedia(WIDE).matches;
-  const element = h("aside.pick-side", { "aria-label": "Your picks" },
-    h("div.pick-actions", {}, submit, undo, redo, help), details,
-    PICKING.guideFold(about));
-  return { element, showPicks };
-
-  function showPicks(picks, changes) {
-    submit.textContent = picks.length ? `Submit ${counted(picks.length, "sentence")}…` : "I find no evidence…";
-    submit.classList.toggle("people-main", picks.length > 0);
-    undo.disabled = !changes.undo.length;
-    redo.disabled = !changes.redo.length;
-    none.textContent = picks.length ? "" : "None yet: click a sentence, or press Space on it.";
-    list.replaceChildren(...[...picks].sort((one, other) => one - other).map(item));
-  }
-
-  function item(index) {
-    return h("li", {},
-      h("a", { href: `${pickLink(paper.id)}/${index}` }, h("b", {}, String(index)), " ", foreign("span", {}, firstWords(paper.sentences[index], 90))),
-      h("button.pick-remove", { "aria-label": `Remove sentence ${index}`, onclick: () => remove(index) }, "Remove"));
-  }
-
-  // The pressed button goes away with its pick, so the next button gets the focus.
-  function remove(index) {
-    const at = [...list.querySelectorAll(".pick-remove")].indexOf(document.activeElement);
-    on.toggle(index);
-    const left = list.querySelectorAll(".pick-remove");
-    (left[Math.min(at, left.length - 1)] ?? details.querySelector("summary")).focus();
-  }
-}
-
-// Merges the picks that one person made in one paper in two tabs, and tells the person about it.
-
-// A random name of this tab. The server keeps it with the picks, so that a tab is not told of its own changes.
-export function tabName() {
-  return [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
-}
-
-/* Merges the picks of two tabs that both began with `base`: what either tab added or took back. Where there is no
-   room for all, the other tab's stay. Returns {picks, left}: left is what had no room. */
-export function mergePicks({ base, mine, theirs, budget }) {
-  const { stay, added } = mergeIndices(base, mine, theirs);
-  const room = Math.max(0, budget - stay.length);
-  return { picks: [...stay, ...added.slice(0, room)], left: added.slice(room) };
-}
-
-/* The changes that lead to the picks, as {undo, redo} with the newest last; another tab may have made others void. A
-   change is the index of a sentence that was picked, or `~index` of one that was taken back: so `~change` undoes it. */
-export function leadingHere(changes, picks) {
-  const leading = (list = []) => {
-    const picked = new Set(picks);
-    return list.toReversed().filter((one) => (one < 0 ? !picked.has(~one) && picked.add(~one) : picked.delete(one))).reverse();
-  };
-  return { undo: leading(changes?.undo), redo: leading(changes?.redo) };
-}
-
-export function mergedWords(left) {
-  const words = "Your picks of this paper were changed in another tab; what you picked there and here is put together now.";
-  if (!left.length) return words;
-  const which = [...left].sort((one, other) => one - other).join(", ");
-  return `${words} Left out, since all picks are used: ${left.length === 1 ? "sentence" : "sentences"} ${which}.`;
-}
-
-// The elements that replace a paper that was submitted in another tab.
-export function submittedElsewhere(id) {
-  return [
-    h("p.people-error", { role: "alert" },
-      "You have submitted this paper in another tab. What you submitted there counts, and is final; what you changed here since does not."),
-    h("p", {}, h("a.people-main", { href: linkTo(id) }, "Your answer and the evidence"), " ", h("a", { href: "#/queue" }, "All papers")),
-  ];
 }

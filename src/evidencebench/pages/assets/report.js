@@ -1,9 +1,10 @@
 // Draws two systems paper by paper; each mark leads to its paper, or to a list where several coincide.
 
-import { counted, foreign, h, percent, shortened, signed, svg, themeButton } from "./dom.js";
+import { aspectLists } from "./aspect_list.js";
+import { addSaving, counted, foreign, h, percent, signed, svg, themeButton } from "./dom.js";
 import { EmbeddedSource } from "./embedded_source.js";
 import { firstWords } from "./graded.js";
-import { SAME, SHARED, choose, go, linkTo, linkToResults, namesOf, onRoute, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
+import { LIST_PLACES, SAME, SHARED, choose, go, linkTo, linkToList, linkToResults, namesOf, onRoute, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
 import { showViewer } from "./viewer.js";
 
 // Marks keep a distance from the axes, `inset`, so that one at 0 hides no number of them.
@@ -30,9 +31,12 @@ function scatterParts(points, asked) {
   const marked = h("div.scatter-list", { role: "status" });
   const show = (point) => marked.replaceChildren(paperTable(papers.filter(({ row }) => point.rows.includes(row)),
     `${counted(point.rows.length, "paper")} with A ${percent(point.x)} and B ${percent(point.y)}`));
-  const frame = h("div.frame.scatter-frame", { tabindex: 0, role: "group", "aria-label": "Chart: paper by paper" },
-    scatterChart(points, asked, show));
-  return [h("div.scatter-columns", {}, frame, h("div", {}, marked, shown.length
+  const figure = h("figure", {},
+    h("div.frame.scatter-frame", { tabindex: 0, role: "group", "aria-label": "Chart: paper by paper" }, scatterChart(points, asked, show)),
+    h("figcaption", {}, `Each mark is one of ${counted(papers.length, "paper")}, or as many as its number says, at the recall of A, ${asked.names[asked.a]}, ` +
+      `and of B, ${asked.names[asked.b]}, on ${asked.taskName}. Below the line A is better, above it B.`));
+  addSaving(figure);
+  return [h("div.scatter-columns", {}, figure, h("div", {}, marked, shown.length
     ? paperTable(shown, `The largest differences, ${shown.length} of ${largest.length}`)
     : h("p.note", {}, "A and B have the same recall on every paper.")))];
 }
@@ -49,7 +53,7 @@ function scatterChart(points, asked, show) {
   const line = (look, x1, x2, y1, y2) => svg("line", { class: `chart-${look}`, x1, x2, y1, y2 });
   const label = (text, x, y, anchor = "middle", transform = null) =>
     svg("text", { class: "chart-tick", x, y, "text-anchor": anchor, transform }, text);
-  const nameOf = (system) => `recall of ${shortened(asked.names[system])}, %`;
+  const nameOf = (system) => `recall of ${asked.shown[system]}, %`;
   const chart = svg("svg", { class: "chart scatter-chart", viewBox: `0 0 ${size} ${size}`, role: "group",
     "aria-label": `Recall of A, ${asked.names[asked.a]}, and of B, ${asked.names[asked.b]}, on ${asked.taskName}. ` +
       "Arrow keys go from mark to mark, Enter opens one." },
@@ -125,13 +129,14 @@ function paperTable(papers, caption) {
 async function showPairs(source) {
   const root = document.getElementById("scatter");
   if (!root) return; // a shared paper, or papers without scores
-  const { names, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
+  const { names, shown, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
   const overview = await source?.overview();
   const rows = overview ? (await source.rows({ n: overview.n_instances })).rows : [];
   const viewed = overview ? namesOf(overview) : [];
   const known = [...new Set([...names, ...viewed])];
+  const short = new Map(names.map((name, at) => [name, shown[at]]));
   if (known.length < 2) return;
-  const pickers = ["a", "b"].map((key) => picker(`System ${key.toUpperCase()}`, known.map((name) => [name, shortened(name), name]),
+  const pickers = ["a", "b"].map((key) => picker(`System ${key.toUpperCase()}`, known.map((name) => [name, short.get(name) ?? name, name]),
     () => openPair({ a: pickers[0].select.value, b: pickers[1].select.value }), systemMark(key)));
   const opened = h("div");
   root.replaceChildren(h("div.pair-choices", {}, pickers.map(({ label }) => label)), opened);
@@ -154,16 +159,19 @@ async function showPairs(source) {
     if (key === drawn) return; // what is open stays
     drawn = key;
     pickers.forEach(({ select }, at) => { select.value = pair[at]; });
-    markPair(task, tested, ...pair);
-    opened.replaceChildren(pairNumbers(tested, ...pair), ...papersOfPair(task, ...pair));
+    const sameRow = new Map(tested.same);
+    const rows = pair.map((name) => sameRow.get(name) ?? name);
+    markPair(task, tested, ...rows);
+    opened.replaceChildren(h("p.on-paper", {}, `A: ${pair[0]}. B: ${pair[1]}.`), pairNumbers(tested, ...rows), ...papersOfPair(task, ...pair));
   }
 
   function papersOfPair(task, a, b) {
     if (!overview) return [];
     const hidden = [a, b].find((name) => !viewed.includes(name));
     if (hidden) return [h("p.note", {}, `The papers do not show ${hidden}, which chooses no certain sentence.`)];
-    const asked = { task: overview.tasks.findIndex(({ name }) => name === task), taskName: task, a: viewed.indexOf(a), b: viewed.indexOf(b), names: viewed };
-    return [h("div.scatter", {}, scatterParts(pointsOf(rows, asked), asked))];
+    const asked = { task: overview.tasks.findIndex(({ name }) => name === task), taskName: task, a: viewed.indexOf(a), b: viewed.indexOf(b), names: viewed, shown: overview.systems.map((system) => system.shown) };
+    const why = h("a", { href: linkToList("why", { task, a, b }) }, "Why: the aspects that only A or only B finds");
+    return [h("p", {}, why), h("div.scatter", {}, scatterParts(pointsOf(rows, asked), asked))];
   }
 }
 
@@ -179,7 +187,7 @@ function pairNumbers({ systems, pairs, told }, a, b) {
   const turn = one < other ? 1 : -1;
   const [first, second] = turn > 0 ? [one, other] : [other, one];
   const found = pairs.find((pair) => pair[0] === first && pair[1] === second);
-  if (!found) return h("p.note", {}, "A system is not tested against itself, nor against a ceiling.");
+  if (!found) return h("p.note", {}, "No test: one of the two is a ceiling, or both give the same answers.");
   const [, , mean, low, high, p, isSignificant, better, equal, worse, detectable, overlap] = found;
   const ends = (turn > 0 ? [low, high] : [high, low]).map((end) => signed(turn * end)).join(", ");
   const [onA, onB] = turn > 0 ? [better, worse] : [worse, better];
@@ -188,7 +196,7 @@ function pairNumbers({ systems, pairs, told }, a, b) {
       `A − B is ${signed(turn * mean)} ${low === null ? "(one paper or review: no interval)" : `[${ends}]`} points, ${p}.`),
     h("p", {}, systemMark("a"), ` A is better on ${onA}, `, systemMark("b"), ` B on ${onB}; equal on ${equal} (◆).`),
     h("p.note", {}, overlap === null ? "" : `Of the sentences that either chose, ${overlap.toFixed(1)} % were chosen by both. `,
-      detectable === null ? "" : `One test alone would find ${detectable.toFixed(1)} points with 80 % power. `, told));
+      detectable === null ? "" : `With this many papers, a difference below ${detectable.toFixed(1)} points is easily missed. `, told));
 }
 
 // Marks the pair in the matrix of its task, whose cells become buttons when it is first shown: one stop for Tab.
@@ -210,22 +218,44 @@ function markPair(task, { systems, pairs }, a, b) {
 
 // Starts the report: shows the results for one task, or the papers, as the address says.
 
-const reportParts = { results: document.getElementById("results"), papers: document.getElementById("viewer") };
+const reportParts = { results: document.getElementById("results"), papers: document.getElementById("viewer"), lists: h("main", { id: "lists", hidden: true }) };
 const reportTitle = document.title;
 const taskSwitch = document.getElementById("task-switch");
-// Links of the file to other parts of it, with their addresses; each gets the query that results and papers share.
-const ownLinks = [...document.querySelectorAll('.page-head a, #results a[href^="#"]')].map((link) => [link, link.getAttribute("href")]);
+// Links of the file to other parts of it, with their addresses; each gets the query that results and papers share, but for what it says itself.
+const ownLinks = [...document.querySelectorAll('.page-head a, #results a[href^="#"]')].map((link) => [link, ...splitOnce(link.getAttribute("href"), "?")]);
 let viewerShown = false;
 let sectionShown = null;
 let taskShown = null;
-let resultsScroll = 0;
+let lists = null;
+const reportScroll = { results: 0 }; // where the reader left results and lists
 let papersLeft = "#/papers"; // where the reader left the papers
 
 startReport();
 
+// The contents mark the section that is read; where they do not stand beside the text, they are folded.
+function startContents() {
+  const folded = document.querySelector(".contents details");
+  if (!folded) return;
+  const links = [...folded.querySelectorAll("a")].map((link) => [link, document.getElementById(link.hash.slice(1))]);
+  const isBroad = matchMedia("(min-width: 1200px)");
+  const fold = () => { folded.open = isBroad.matches; };
+  const mark = () => {
+    const read = links.findLast(([, section]) => section.getBoundingClientRect().top < innerHeight / 3);
+    for (const one of links) one[0].setAttribute("aria-current", one === read);
+  };
+  isBroad.addEventListener("change", fold);
+  for (const [link] of links) link.addEventListener("click", fold);
+  addEventListener("scroll", mark, { passive: true });
+  fold();
+  mark();
+}
+
 function startReport() {
   document.querySelector(".page-head").append(themeButton());
   const source = reportParts.papers ? new EmbeddedSource() : null;
+  startContents();
+  document.querySelectorAll("#results figure").forEach(addSaving);
+  if (source) reportParts.papers.after(reportParts.lists);
   taskSwitch?.querySelector("select").addEventListener("change", (event) => choose({ task: event.target.value }));
   // A link to the section that the address names changes no address.
   for (const [link] of ownLinks) link.addEventListener("click", () => link.hash === location.hash && showSection(readRoute().section));
@@ -239,30 +269,37 @@ function startReport() {
 function followReport(source, left = "") {
   const route = readRoute();
   const place = source ? route.place : "results";
-  const returns = reportParts.results.hidden && place === "results";
-  const leaves = !reportParts.results.hidden && place === "papers";
-  if (leaves) resultsScroll = window.scrollY;
-  reportParts.results.hidden = place === "papers";
-  if (source) reportParts.papers.hidden = place !== "papers";
+  const part = LIST_PLACES.includes(place) ? "lists" : place;
+  const before = Object.keys(reportParts).find((name) => reportParts[name] && !reportParts[name].hidden);
+  const returns = before !== part && part === "results";
+  if (before !== part) reportScroll[before === "lists" ? new URL(left || location.href).hash : before] = window.scrollY;
+  for (const [name, element] of Object.entries(reportParts)) if (element) element.hidden = name !== part;
   markPlace(place);
-  if (returns) papersLeft = new URL(left || location.href).hash || "#/papers";
+  if (before === "papers" && part !== before) papersLeft = new URL(left || location.href).hash || "#/papers";
   updateLinks(place);
-  if (place === "papers") {
-    if (leaves && left && route.id === null) window.scrollTo(0, 0);
+  if (before === "lists" && part !== before) document.title = reportTitle;
+  if (part === "lists") {
+    lists ??= aspectLists(reportParts.lists, source);
+    lists.follow();
+    if (before !== part) window.scrollTo(0, reportScroll[location.hash] ?? 0);
+    return;
+  }
+  if (part === "papers") {
+    if (before === "results" && left && route.id === null) window.scrollTo(0, 0);
     if (!viewerShown) showViewer(reportParts.papers, source);
     viewerShown = true;
     return;
   }
   showTask(route.query.get("task"));
   if (returns) document.title = reportTitle;
-  if (returns && (!route.section || route.section === sectionShown)) window.scrollTo(0, resultsScroll);
+  if (returns && (!route.section || route.section === sectionShown)) window.scrollTo(0, reportScroll.results);
   else if (returns || route.section !== sectionShown) showSection(route.section);
   sectionShown = route.section;
 }
 
 function updateLinks(place) {
   const query = shared(readRoute().query);
-  for (const [link, path] of ownLinks) link.setAttribute("href", withQuery(path, query, {}));
+  for (const [link, path, own] of ownLinks) link.setAttribute("href", withQuery(path, query, Object.fromEntries(new URLSearchParams(own))));
   const papers = document.querySelector('.page-head a[data-place="papers"]');
   if (!papers) return;
   const held = Object.fromEntries(SHARED.map((name) => [name, query.get(name)]));

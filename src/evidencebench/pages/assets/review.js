@@ -1,5 +1,435 @@
-// The desk of a review: its table, and a cell with its paper.
+// The desk of a review: a table of papers and questions that fills as it goes, and its cells, one at a time.
 
-import { h } from "./dom.js";
+import { announce, counted, foreign, h, recall, remember, svg, themeButton, wide } from "./dom.js";
+import { firstWords } from "./graded.js";
+import { listenToKeys } from "./keyboard.js";
+import { pickText } from "./pick_view.js";
+import { folded } from "./route.js";
+import { failed, nextOpen, showTasks, taskPage } from "./task_pages.js";
+import { taskLink } from "./task_sorts.js";
 
-document.getElementById("viewer").append(h("p", {}, "The desk's page comes here."));
+const SURE = ["no evidence", "unsure", "a little sure", "fairly sure", "very sure"]; // by the level of a cell
+const SIGNS = { increase: "↑", decrease: "↓", no_difference: "=", not_reported: "–", unclear: "?" };
+const FORMATS = {
+  xlsx: "Table for a spreadsheet (xlsx)", csv: "Table as CSV", docx: "Document with quotations (docx)", ris: "Notes for a reference manager (RIS)",
+  pdf: "PDFs with highlights (zip)", data: "Data set of what was decided (JSON)",
+};
+const isUndecided = ({ decision, status }) => !decision && status === "found";
+const SHOWN = { // choice -> [words, whether a cell is meant]
+  all: ["all cells", () => true], undecided: ["undecided", isUndecided], decided: ["decided", ({ decision }) => decision],
+  disputed: ["disputed", ({ disputed }) => disputed], changed: ["changed", ({ changed }) => changed],
+};
+
+// "#/review" is the table, "#/review/17.3" a cell of it, "#/agreed" the disputes, "#/agreed/17.3" one of them.
+function deskPlace() {
+  const [, place, id = ""] = location.hash.split("/");
+  const list = place === "agreed" ? place : "review";
+  if (/^\d+\.\d+$/.test(id)) return { page: "task", list, id };
+  return { page: list === "agreed" ? "disputes" : "list", list, id: null };
+}
+
+const DESK = {
+  title: null,
+  signNote: "It stands beside your decisions, and it is how you find them again: type it the same way every time.",
+  links: [["#/review", "Table"], ["#/agreed", "Disputes"]],
+  lists: { review: { one: "Cell" }, agreed: { one: "Dispute, in cell" } },
+  link: (list, { id }) => taskLink(list, id),
+  explain: (about) => [
+    h("p", {}, "Each paper is asked each question, and the best sentences are found for you. Say of each whether it counts, add others, and decide what the paper reports."),
+    h("p", {}, about.is_blind ? "You work blind: nobody’s decisions are shown to you, and yours to nobody." : "What others decide is shown beside what you decide."),
+  ],
+  empty: { decision: "", accepted: [], rejected: [], note: "" },
+  ask: "What does this paper report?",
+  text: (task) => task.question,
+  head: ({ paper, found }) => [
+    h("p.task-context", { tabindex: "0" }, "Paper: ", foreign("b", {}, paper.title || paper.name)),
+    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), found.chance_words && ` The best sentence is evidence in ${found.chance_words} such cases.`] : "Nothing was found yet: the paper is still to be read."),
+  ],
+  limit: () => "",
+  status: ({ decision }, _, about) => (decision ? `You say: ${wordsFor(decision, about)}.` : "Not decided yet."),
+  done: () => "Next undecided",
+  lacks: () => null,
+  merged: "This cell was changed in another tab; what you said there and here is put together now.",
+  clash: (theirs, mine, about) => (["", mine.decision].includes(theirs.decision) ? "" : `There you had decided: ${wordsFor(theirs.decision, about)}. Here: ${wordsFor(mine.decision, about)}, which stands unless you change it.`),
+  joined: (value) => ({ ...value, rejected: value.rejected.filter((index) => !value.accepted.includes(index)) }),
+  guideTitle: "How to decide",
+  guide: () => [
+    "Decide by what the paper itself found, not by what it cites or expects.",
+    "Accept the sentences that you would quote for your decision, and reject those that only look like it. What you accept goes into every export.",
+    "“Does not report it” is for a paper that says nothing on the question; “unclear” for one that speaks of it, but not in a way that decides.",
+  ],
+  place: deskPlace,
+  pages: (server, tell) => {
+    const table = tablePage(server);
+    const view = (task, about, on) => cellView(server, { ...task, changed: table.changed(task.id) }, about, on);
+    const disputes = async () => (await server.disputes()).map(({ id, agreed }) => ({ id, status: agreed ? "done" : "open" }));
+    const next = async (list, id, about) => (list === "agreed" ? nextOpen(await disputes(), id)?.id ?? null : table.next(id, about));
+    return { list: table, task: taskPage(server, { ...DESK, view, next }, tell), disputes: disputesPage(server) };
+  },
+};
+
+// The table.
+
+const MOVES = { // by a key, so many rows and columns
+  ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-6, 0], PageDown: [6, 0],
+  Home: [0, -1e9], End: [0, 1e9], "Ctrl+Home": [-1e9, -1e9], "Ctrl+End": [1e9, 1e9],
+};
+
+function tablePage(server) {
+  let found = null; // the newest queue, with all cells
+  let rows = []; // {row, head, links, words}
+  let current = [0, 0];
+  let timer = null;
+  let isShown = false;
+  let asked = 0;
+  const progress = h("progress", { "aria-label": "Answers found" });
+  const told = h("span");
+  const problem = h("p.people-error", { role: "alert" });
+  const choice = h("select", { id: "desk-show", "aria-label": "Show", onchange: filter }, Object.entries(SHOWN).map(([value, [name]]) => h("option", { value }, name)));
+  const words = h("input", { id: "desk-words", type: "search", placeholder: "words of papers and sentences", "aria-label": "With the words", oninput: filter });
+  const matches = h("span", { role: "status" });
+  const exports = h("ul.desk-exports");
+  const frame = h("div.desk-frame");
+  const element = h("section.desk", { hidden: true, "aria-label": "Papers and questions" });
+  const keys = listenToKeys(element, [
+    { keys: ["↑", "↓", "←", "→"], name: "go to the cell beside", run: () => {} },
+    { keys: ["Home", "End"], name: "go to the first, the last question; with Ctrl to the first, the last cell", run: () => {} },
+    { keys: ["Enter"], on: "a", name: "open the cell", run: () => document.activeElement.click() },
+    { keys: ["u"], name: "next undecided cell", run: () => focusAt(...(nextUndecided(found, current) ?? current)) },
+    { keys: ["/"], name: "filter by words", run: () => words.focus() },
+  ]);
+  element.append(
+    h("header.desk-head", {}, h("h1.visually-hidden", {}, "Papers and questions"),
+      h("p.desk-progress", {}, progress, told),
+      h("div.desk-tools", {},
+        h("label", { for: "desk-show" }, "Show"), choice, words, matches,
+        h("details.desk-download", {}, h("summary.button", {}, "Download"), exports),
+        h("button", { onclick: () => keys.open() }, "Keyboard")),
+      problem),
+    frame,
+    h("p.desk-legend", {}, h("b", {}, "How sure"), SURE.map((one, level) => h("span", { class: `level-${level}` }, one))));
+  window.addEventListener("focus", () => { if (isShown) refresh(found?.about); });
+  const leave = () => { isShown = false; clearTimeout(timer); };
+  return { element, show, leave, next, changed: (id) => { const [paper, question] = id.split("."); return found?.cells[paper]?.[question].changed; } };
+
+  async function show(_, about) {
+    isShown = true;
+    await refresh(about);
+    if (rows.length) focusAt(...current);
+  }
+
+  // Asks for what has changed since; while the desk still reads, once a second.
+  async function refresh(about = null) {
+    clearTimeout(timer);
+    const turn = ++asked;
+    if (about && found?.person !== server.name()) found = null;
+    try {
+      const news = await server.queue("review", found && { since: found.stamp });
+      if (turn !== asked) return;
+      if (found) update(news);
+      else build(news, about);
+      problem.textContent = "";
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+    if (isShown && (problem.textContent || found?.progress.is_running)) timer = setTimeout(() => refresh(found?.about), 1000);
+  }
+
+  // The id of the next cell to decide, after another.
+  async function next(id, about) {
+    await refresh(about);
+    return (found && nextUndecided(found, id.split(".").map(Number)))?.join(".") ?? null;
+  }
+
+  function build(news, about) {
+    found = { ...news, cells: news.papers.map(() => []), about };
+    for (const [paper, question, cell] of news.cells) found.cells[paper][question] = cell;
+    rows = news.papers.map((_, place) => {
+      const links = news.questions.map((__, question) => h("a", { href: taskLink("review", `${place}.${question}`), tabindex: "-1", onfocus: () => reach(place, question) }));
+      const head = h("div");
+      return { links, head, row: h("tr", {}, h("th", { scope: "row" }, head), links.map((link) => h("td", {}, link))) };
+    });
+    rows.forEach((_, place) => news.questions.forEach((__, question) => drawCell(place, question)));
+    frame.replaceChildren(h("table.desk-table", { role: "grid", "aria-label": "Papers and questions", onkeydown: step },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, counted(news.papers.length, "paper")),
+        news.questions.map((question, n) => h("th", { scope: "col" }, h("div", { title: question }, h("small", {}, `${n + 1} `), foreign("span", {}, question)))))),
+      h("tbody", {}, rows.map(({ row }) => row))));
+    exports.replaceChildren(...about.formats.map((format) => h("li", {}, h("a", { href: server.link("export", { format }), download: true }, FORMATS[format] ?? format))));
+    exports.parentElement.hidden = !about.formats.length;
+    reach(Math.min(current[0], rows.length - 1), Math.min(current[1], news.questions.length - 1));
+    rows.forEach((_, place) => drawPaper(place));
+    drawProgress();
+  }
+
+  function update(news) {
+    for (const [paper, question, cell] of news.cells) {
+      found.cells[paper][question] = cell;
+      drawCell(paper, question);
+    }
+    Object.assign(found, { stamp: news.stamp, progress: news.progress, papers: news.papers ?? found.papers });
+    for (const paper of new Set(news.cells.map(([place]) => place))) drawPaper(paper);
+    drawProgress();
+  }
+
+  function drawCell(place, question) {
+    const cell = found.cells[place][question];
+    const link = rows[place].links[question];
+    link.className = `is-${cell.status} level-${cell.level}${cell.decision ? " is-decided" : ""}`;
+    link.replaceChildren(...cellParts(cell, found.about).filter(Boolean));
+  }
+
+  function drawPaper(place) {
+    const { name, title, n_sentences: n, error, is_pdf: isPdf } = found.papers[place];
+    const decided = found.cells[place].filter(({ decision }) => decision).length;
+    const row = rows[place];
+    const facts = [wide(`${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `), `${decided} of ${found.questions.length} decided`];
+    row.head.replaceChildren(foreign("b", { title }, title || name), error ? foreign("small", { class: "people-error", title: error }, error) : h("small", {}, facts));
+    row.words = folded([name, title, ...found.cells[place].flatMap(({ verdict, best }) => [verdict, best])].join(" "));
+  }
+
+  function drawProgress() {
+    const { done, of, failed, is_running: isRunning } = found.progress;
+    const decided = found.cells.flat().filter(({ decision }) => decision).length;
+    Object.assign(progress, { max: of || 1, value: done });
+    const fails = failed ? ` ${failed.toLocaleString("en")} could not be answered.` : "";
+    told.textContent = `${isRunning ? "Reading the papers: " : ""}${done.toLocaleString("en")} of ${counted(of, "answer")} found.${fails} You have decided ${decided.toLocaleString("en")}.`;
+    filter();
+  }
+
+  // Rows without a cell to show are hidden; in the others, the cells that are not meant step back.
+  function filter() {
+    const wanted = folded(words.value).split(/\s+/);
+    const [, isMeant] = SHOWN[choice.value];
+    let n = 0;
+    rows.forEach(({ row, links, words: text }, place) => {
+      const meant = links.map((link, question) => Boolean(isMeant(found.cells[place][question])));
+      links.forEach((link, question) => link.classList.toggle("is-far", !meant[question]));
+      row.hidden = !wanted.every((word) => text.includes(word)) || !meant.includes(true);
+      if (!row.hidden) n += meant.filter(Boolean).length;
+    });
+    const first = rows.findIndex(({ row }) => !row.hidden);
+    if (first >= 0 && rows[current[0]].row.hidden) reach(first, current[1]);
+    const count = n < found.cells.length * found.questions.length ? counted(n, "cell") : "";
+    if (matches.textContent !== count) announce(matches, count);
+  }
+
+  function reach(place, question) {
+    rows[current[0]]?.links[current[1]]?.setAttribute("tabindex", "-1");
+    current = [place, question];
+    rows[place]?.links[question]?.setAttribute("tabindex", "0");
+  }
+
+  function focusAt(place, question) {
+    rows[place].links[question].focus();
+  }
+
+  function step(event) {
+    const move = MOVES[`${event.ctrlKey ? "Ctrl+" : ""}${event.key}`];
+    if (!move || event.altKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const open = [...rows.keys()].filter((place) => !rows[place].row.hidden);
+    const within = (n, most) => Math.max(0, Math.min(n, most));
+    focusAt(open[within(open.indexOf(current[0]) + move[0], open.length - 1)], within(current[1] + move[1], found.questions.length - 1));
+  }
+}
+
+// The next cell, in the order of the table, that the person has not decided; after the last one follows the first.
+function nextUndecided({ cells, questions: { length } }, [paper, question]) {
+  const flat = cells.flat();
+  const begin = paper * length + question + 1;
+  const step = flat.findIndex((_, n) => isUndecided(flat[(begin + n) % flat.length]));
+  const at = (begin + step) % flat.length;
+  return step < 0 ? null : [Math.floor(at / length), at % length];
+}
+
+function cellParts(cell, about) {
+  if (cell.status === "waiting") return [h("span.desk-verdict", {}, "…", h("span.visually-hidden", {}, "not answered yet"))];
+  if (cell.status === "failed") return [h("span.desk-verdict", {}, "not answered")];
+  const decided = about.decisions.find(({ name }) => name === cell.decision);
+  return [
+    h("span.desk-verdict", {}, cell.verdict, h("span.visually-hidden", {}, cell.verdict === SURE[cell.level] ? ". " : `, ${SURE[cell.level]}. `)),
+    decided && h("b.desk-decision", {}, h("span", { "aria-hidden": "true" }, SIGNS[decided.name] ?? "✓"), h("span.visually-hidden", {}, "You: "), decided.words),
+    cell.disputed && h("b.desk-disputed", {}, "disputed"),
+    cell.agreed && h("b.desk-agreed", {}, `agreed: ${wordsFor(cell.agreed, about)}`),
+    cell.changed && foreign("b.desk-changed", {}, cell.changed),
+    cell.best && foreign("span.desk-best", {}, cell.best),
+  ];
+}
+
+const SHOWN_KEY = "evidencebench-paper-shown";
+
+// What was found in a paper and what the person says of it; the paper's text beside it, or its pages.
+function cellView(server, task, about, on) {
+  const { paper } = task;
+  const evidence = task.found?.evidence ?? [];
+  const acceptedBy = (index) => task.others.filter(({ accepted }) => accepted.includes(index)).map(({ person }) => person);
+  const offered = new Map([...evidence, ...task.others.flatMap(({ accepted }) => accepted.map((sentence) => ({ sentence })))].toReversed().map((one) => [one.sentence, one]));
+  const text = pickText(paper, { toggle: (index) => mark("accepted", index), move: focusText, reach: (index) => text.reach(index) });
+  const buttons = [...text.element.querySelectorAll(".pick-sentence")];
+  for (const { sentence, rank } of evidence) buttons[sentence].querySelector(".pick-words").dataset.rank = ` found, ${rank}`;
+  const pages = pdfPages(server, task, (index) => mark("accepted", index));
+  const modes = [["answer", "Answer"], ["text", "Text"], ...(pages.length ? [["pdf", "PDF"]] : [])].map(([mode, words]) =>
+    [mode, h("button", { class: `mode-${mode}`, "aria-pressed": "false", onclick: () => turnTo(mode) }, words)]);
+  const element = h("div.cell-paper", {},
+    h("div.cell-modes", { role: "group", "aria-label": "What is shown" }, modes.map(([, button]) => button)), text.element, h("div.pdf", {}, pages));
+  const choices = about.decisions.map(({ name, words }, n) =>
+    h("button.task-choice", { "aria-pressed": "false", onclick: () => decide(name) }, h("kbd", {}, n + 1), h("span", {}, words)));
+  const rows = [...offered.values()].reverse().map(markRow);
+  const own = h("ol.cell-rows", { role: "list", "aria-label": "Sentences that you added" });
+  let added = []; // rows
+  let current = null; // a sentence
+  const side = h("div", {},
+    h("div.task-causes.cell-choices", { role: "group", "aria-label": "Your decision" }, choices),
+    task.others.length > 0 && h("ul.cell-others", { "aria-label": "What others say" }, task.others.map((one) => h("li", {}, saidBy(one, about)))),
+    task.changed && h("p.people-note", {}, "Another system had found something else here: ", foreign("span", {}, task.changed)),
+    h("h2", {}, rows.length ? "Found sentences" : "No sentence was found"),
+    rows.length > 0 && h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
+    h("p.people-note", {}, "Add others by a click on them in the paper."), own);
+  turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
+  const begin = () => (rows[0]?.quote ?? choices[0]).focus({ preventScroll: true });
+  return { element, side, show, begin, commands: [
+    { keys: about.decisions.map((_, n) => String(n + 1)), name: "decide so, or take it back", run: (key) => decide(about.decisions[Number(key) - 1].name) },
+    { keys: ["j"], name: "next found sentence", run: () => step(1) },
+    { keys: ["k"], name: "previous found sentence", run: () => step(-1) },
+    ...[["a", "accepted", "accept the sentence, or take that back"], ["r", "rejected", "reject it, or take that back"]].map(([key, how, name]) =>
+      ({ keys: [key], name, run: () => current !== null && mark(how, current) })),
+    { keys: ["t"], name: "to the paper’s text: ↑ and ↓ go on, Space adds a sentence", run: () => { turnTo("text"); focusText(current ?? 0); } },
+    { keys: ["n"], name: "write a note (Esc leaves it)", run: on.askForNote },
+    { keys: ["]"], name: "next cell", run: () => on.step(1) },
+    { keys: ["["], name: "previous cell", run: () => on.step(-1) },
+    { keys: ["u"], name: "next undecided cell", run: on.finish },
+    ...(pages.length ? [{ keys: ["p"], name: "show the pages of the PDF", run: () => { turnTo("pdf"); reveal(); } }] : []),
+  ] };
+
+  function markRow({ sentence, rank = "", told = "" }) {
+    const page = paper.boxes?.[sentence]?.[0]?.[0];
+    const by = acceptedBy(sentence);
+    const facts = [rank, told || (page ? `page ${page}` : `sentence ${sentence}`), by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
+    const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { current = sentence; reveal(); } }, foreign("span", {}, paper.sentences[sentence]));
+    const [accept, reject] = [["accepted", "Accept", "✓"], ["rejected", "Reject", "✗"]].map(([name, words, sign]) =>
+      h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} sentence ${sentence}`, title: words, onclick: () => mark(name, sentence) }, sign));
+    return { sentence, quote, accept, reject, element: h("li", {}, quote, foreign("small", {}, facts), accept, reject) };
+  }
+
+  function decide(name) {
+    const value = on.value();
+    on.change({ ...value, decision: value.decision === name ? "" : name });
+  }
+
+  // A sentence is accepted, rejected, or neither.
+  function mark(name, index) {
+    current = index;
+    const { accepted, rejected, ...rest } = on.value();
+    const without = { accepted: accepted.filter((one) => one !== index), rejected: rejected.filter((one) => one !== index) };
+    if (!on.value()[name].includes(index)) without[name] = [...without[name], index].sort((one, other) => one - other);
+    on.change({ ...rest, ...without });
+  }
+
+  function show({ decision, accepted, rejected }) {
+    const classOf = (index) => (accepted.includes(index) ? "is-accepted" : rejected.includes(index) ? "is-rejected" : offered.has(index) ? "is-found" : "");
+    choices.forEach((button, n) => button.setAttribute("aria-pressed", about.decisions[n].name === decision));
+    const others = accepted.filter((index) => !offered.has(index));
+    if (others.join() !== added.map(({ sentence }) => sentence).join()) {
+      const isHere = own.contains(document.activeElement);
+      added = others.map((sentence) => markRow({ sentence }));
+      own.replaceChildren(...added.map((row) => row.element));
+      if (isHere) (added[0] ?? rows.at(-1))?.quote.focus();
+    }
+    for (const { sentence, accept, reject, element: row } of [...rows, ...added]) {
+      accept.setAttribute("aria-pressed", accepted.includes(sentence));
+      reject.setAttribute("aria-pressed", rejected.includes(sentence));
+      row.className = classOf(sentence);
+    }
+    text.showPicked(new Set(accepted));
+    buttons.forEach((button, index) => button.classList.toggle("is-rejected", rejected.includes(index)));
+    for (const rect of element.querySelectorAll("rect")) rect.setAttribute("class", classOf(Number(rect.dataset.index)));
+  }
+
+  function step(by) {
+    const all = [...rows, ...added];
+    const at = all.findIndex(({ sentence }) => sentence === current);
+    all[Math.max(0, Math.min(at + by, all.length - 1))]?.quote.focus();
+  }
+
+  function turnTo(mode) {
+    const turned = modes.some(([name]) => name === mode) ? mode : "text";
+    element.dataset.shows = turned;
+    if (mode !== "answer" && modes.length === 3) remember(SHOWN_KEY, turned);
+    for (const [name, button] of modes) button.setAttribute("aria-pressed", name === turned);
+  }
+
+  function look(index) {
+    current = index;
+    if (element.dataset.shows === "answer") turnTo(recall(SHOWN_KEY) ?? "pdf");
+    reveal();
+  }
+
+  // Brings the current sentence into view in the paper, where the paper is shown.
+  function reveal() {
+    for (const one of element.querySelectorAll(".is-current")) one.classList.remove("is-current");
+    const shown = element.dataset.shows === "pdf" ? element.querySelectorAll(`rect[data-index="${current}"]`) : [buttons[current]];
+    for (const one of shown) one?.classList.add("is-current");
+    shown[0]?.scrollIntoView({ block: "center" });
+  }
+
+  function focusText(index) {
+    current = index;
+    text.reach(index);
+    text.focus(index);
+  }
+}
+
+function saidBy({ person, decision, accepted, note }, about) {
+  return [foreign("b", {}, person), `: ${wordsFor(decision, about)}, ${counted(accepted.length, "sentence")} accepted. `, note && foreign("q", {}, note)];
+}
+
+function wordsFor(decision, { decisions }) {
+  return decisions.find(({ name }) => name === decision)?.words ?? "nothing decided";
+}
+
+// The pages of a PDF as pictures, each under rectangles over its sentences; a page is asked for once it is near.
+function pdfPages(server, { id, paper }, toggle) {
+  const rects = paper.pages.map(() => []);
+  for (const [index, boxes] of Object.entries(paper.boxes ?? {})) {
+    for (const [page, left, bottom, right, top] of boxes) {
+      const place = { x: left, y: paper.pages[page - 1][1] - top, width: right - left, height: top - bottom };
+      rects[page - 1].push(svg("rect", { ...place, "data-index": index, onclick: () => toggle(Number(index)) }, svg("title", {}, firstWords(paper.sentences[index], 200))));
+    }
+  }
+  return paper.pages.map(([width, height], n) => h("div.pdf-page", {},
+    h("img", { src: server.link("page", { paper: id.split(".")[0], n: n + 1, scale: 2 }), width: Math.round(width), height: Math.round(height), loading: "lazy", alt: `Page ${n + 1} of ${paper.pages.length}; its text is under “Text”` }),
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, rects[n])));
+}
+
+// Where people differ.
+function disputesPage(server) {
+  const body = h("div");
+  return { element: h("section.people-page.disputes", { hidden: true }, body), show };
+
+  async function show(_, about) {
+    try {
+      const disputes = await server.disputes();
+      body.replaceChildren(h("h1", {}, "Cells on which people differ"),
+        h("p.people-note", {}, disputes.length ? "Decide what is right; your decisions stand in a file of their own, and change nobody’s." : about.is_blind ? "You work blind: they are shown once the desk is served without --blind." : "There is none."),
+        h("ol.queue", {}, disputes.map((one) => disputeItem(one, about))));
+    } catch (error) {
+      body.replaceChildren(failed(error));
+    }
+  }
+}
+
+function disputeItem({ id, paper, question, sides, agreed }, about) {
+  return h("li", { class: `queue-item queue-${agreed ? "done" : "open"}` },
+    h("div", {}, foreign("a", { href: taskLink("agreed", id) }, question), " – ", foreign("span", {}, firstWords(paper, 120))),
+    h("div.dispute-sides", {}, sides.map((one) => h("p", {}, saidBy(one, about))), agreed && h("p.queue-status", {}, `Decided: ${wordsFor(agreed.decision, about)}`)));
+}
+
+async function startReview() {
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now
+  const title = h("p.page-title", {}, document.title);
+  document.querySelector(".page-head").append(title, themeButton());
+  await showTasks(document.getElementById("viewer"), DESK);
+  title.after(document.querySelector(".person-bar") ?? "");
+}
+
+startReview();

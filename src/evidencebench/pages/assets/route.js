@@ -5,14 +5,18 @@ import { cleaned, foreign, h, shortened, wide } from "./dom.js";
 // What results and papers share: the query of a link from one to the other keeps it.
 export const SHARED = ["task", "a", "b"];
 
+// The lists over all papers of a report.
+export const LIST_PLACES = ["missed", "why", "replies"];
+
 // Reads "#/papers/ID/12?task=..." or "#SECTION?task=...". The path is split before it is decoded: an id may hold "/".
 export function readRoute(hash = location.hash) {
   const [path, query = ""] = splitOnce(hash, "?");
   const parts = path.split("/");
-  const isPapers = parts[0] === "#" && parts[1] === "papers";
+  const place = parts[0] === "#" && ["papers", ...LIST_PLACES].includes(parts[1]) ? parts[1] : "results";
+  const isPapers = place === "papers";
   return {
-    place: isPapers ? "papers" : "results",
-    section: isPapers ? "" : decodePart(path.slice(1)),
+    place,
+    section: place !== "results" ? "" : decodePart(path.slice(1)),
     id: isPapers && parts.length > 2 ? decodePart(parts[2]) : null,
     sentence: isPapers && /^\d{1,9}$/.test(parts[3] ?? "") ? Number(parts[3]) : null,
     query: new URLSearchParams(query),
@@ -45,12 +49,19 @@ export function linkTo(id, sentence = null, changes = {}) {
   const steps = ["#", "papers"];
   if (id !== null) steps.push(encodeURIComponent(id));
   if (id !== null && sentence !== null) steps.push(sentence);
-  return withQuery(steps.join("/"), route.query, id === route.id ? changes : { aspect: null, ...changes });
+  const held = route.place === "papers" ? route.query : shared(route.query);
+  return withQuery(steps.join("/"), held, id === route.id ? changes : { aspect: null, asked: null, ...changes });
 }
 
 // The address of a section of the results, or of their beginning (""). What papers share stays, with the given changes.
 export function linkToResults(section, changes = {}) {
   return withQuery(`#${encodeURIComponent(section)}`, shared(readRoute().query), changes);
+}
+
+// The address of a list over all papers; where it is shown, what it is filtered by stays.
+export function linkToList(place, changes = {}) {
+  const route = readRoute();
+  return withQuery(`#/${place}`, route.place === place ? route.query : shared(route.query), changes);
 }
 
 export function shared(query) {
@@ -120,42 +131,34 @@ export function choose(changes) {
   go(place === "papers" ? linkTo(id, sentence, changes) : linkToResults(section, changes));
 }
 
-function taskTitle(task) {
-  return task.title || task.name;
-}
-
 // A list to choose from. Entries are [value, text, full name where the text is cut]; the listener gets the value.
 export function picker(name, entries, onchange, mark = null) {
-  const select = h("select", { onchange: () => onchange(select.value) }, entries.map(optionOf));
+  const options = entries.map(([value, text, title]) => h("option", { value, dir: "auto", title }, text));
+  const select = h("select", { onchange: () => onchange(select.value) }, options);
   const label = h("label.picker", {}, h("span.picker-name", {}, mark, name), select);
   return { label, select };
 }
 
-function optionOf([value, text, title = null]) {
-  return h("option", { value, dir: "auto", title }, text);
-}
-
 // A is a circle and B a square on every page, so that they differ in shape as well as in colour.
 export function systemMark(letter) {
-  const mark = letter === "a" ? "●" : "■";
-  return h("span", { class: `system-mark system-mark-${letter}`, "aria-hidden": "true" }, mark);
+  return h(`span.system-mark.system-mark-${letter}`, { "aria-hidden": "true" }, letter === "a" ? "●" : "■");
 }
 
-export function choiceBar(overview, helpButton) {
+export function choiceBar(overview, helpButton = null) {
   const names = namesOf(overview);
   const systems = names.map((name, n) => {
-    const { unfinished } = overview.systems[n];
-    return [name, `${shortened(name)}${unfinished && ` (${unfinished} done)`}`, name];
+    const { shown, unfinished } = overview.systems[n];
+    return [name, `${shown}${unfinished && ` (${unfinished} done)`}`, name];
   });
-  const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
+  const none = [["", "none"]];
+  const tasks = overview.tasks.map((task) => [task.name, task.title || task.name]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));
   const taskName = foreign("code.task-name", {}, "");
   task.label.firstChild.append(" ", taskName);
-  const a = picker([wide("System "), "A"], systems, (name) => choose({ a: name }), systemMark("a"));
-  const b = picker([wide("System "), "B"], [["", "none"], ...systems], (name) => choose({ b: name }), systemMark("b"));
+  const a = picker([wide("System "), "A"], systems.length ? systems : none, (name) => choose({ a: name }), systemMark("a"));
+  const b = picker([wide("System "), "B"], [...none, ...systems], (name) => choose({ b: name }), systemMark("b"));
   const title = "Swap A and B";
   const swap = h("button.swap", { "aria-label": title, title, onclick: () => swapSystems(overview) }, "⇄");
-  if (!systems.length) a.select.append(optionOf(["", "none"]));
   const element = h("div.choice-bar", { role: "group", "aria-label": "What is compared" },
     task.label, a.label, swap, b.label, helpButton);
   return { element, update };
@@ -163,7 +166,7 @@ export function choiceBar(overview, helpButton) {
   function update(state) {
     task.select.value = overview.tasks[state.task]?.name ?? "";
     for (const [key, { select }] of Object.entries({ a, b })) select.value = select.title = names[state[key]] ?? "";
-    taskName.textContent = task.select.value;
+    taskName.textContent = task.select.title = task.select.value;
     swap.disabled = state.a === null || state.b === null;
   }
 }

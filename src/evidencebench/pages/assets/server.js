@@ -143,12 +143,12 @@ const LONGEST_TICK_SECONDS = 2; // the first tick after the machine slept would 
 
 // Counts on from `before` seconds; stop() ends it.
 export function workClock(before) {
-  const inputs = ["pointermove", "pointerdown", "keydown", "wheel", "scroll", "touchmove"];
+  const over = new AbortController();
   let counted = before;
   let ticked = performance.now();
   let moved = ticked;
-  const touch = () => { moved = performance.now(); };
-  for (const name of inputs) document.addEventListener(name, touch, { capture: true, passive: true });
+  for (const name of ["pointermove", "pointerdown", "keydown", "wheel", "scroll", "touchmove"])
+    document.addEventListener(name, () => { moved = performance.now(); }, { capture: true, passive: true, signal: over.signal });
   const timer = setInterval(tick, 1000);
   return { seconds, stop };
 
@@ -166,7 +166,7 @@ export function workClock(before) {
 
   function stop() {
     clearInterval(timer);
-    for (const name of inputs) document.removeEventListener(name, touch, { capture: true });
+    over.abort();
   }
 }
 
@@ -182,7 +182,7 @@ const NAME_KEY = "evidencebench-person";
 export function taskServer() {
   let name = recall(NAME_KEY, "sessionStorage");
   let submitted = null;
-  return { session, signIn, signOut, queue, task, save, submit, result, name: () => name };
+  return { session, signIn, signOut, queue, task, disputes, save, submit, result, link, name: () => name };
 
   async function session() {
     const found = await asked("session");
@@ -203,12 +203,21 @@ export function taskServer() {
     keepName(null);
   }
 
-  async function queue(list) {
-    return ask("queue", { query: { list } });
+  async function queue(list, changes = {}) {
+    return ask("queue", { query: { list, ...changes } });
   }
 
   async function task(list, id) {
     return ask("task", { query: { list, id } });
+  }
+
+  async function disputes() {
+    return ask("disputes");
+  }
+
+  // The address of a file that the person may get.
+  function link(path, query) {
+    return `/api/people/${path}?${new URLSearchParams({ person: name, ...query })}`;
   }
 
   // Returns the answer as the server has kept it.

@@ -1,84 +1,92 @@
-// What a person says of a task, as plain values: {sentences | ratings | cause, note}; how two tabs' values become one.
+/* The sorts of tasks: papers to pick in, sentences to mark, questions to rate, misses to audit. A sort says what is shown
+   of a task, and what people say of it, by:
+   `empty`, the value of a task of which nothing was said, such as {sentences, ratings, cause, note, is_done};
+   `lists`, the server's names of its lists by those in addresses, and `link(list, row)`, the address of a task;
+   `ask`, `guide`, `explain`, `words`, `merged` and `done(value)`, words for people;
+   `text(task)`, the question, `limit(task)`, what is said below it, and `head(task)`, elements between the two;
+   `status(value, task, about)`, how far the person is; `lacks(value, about)`, why it is not done, or null;
+   `refuses(value, task)`, why it cannot be changed to this; `holds(value, about)`, why it cannot be saved yet;
+   `isTimed`, whether working time and place are kept; `isOrdered`, whether the order of sentences is;
+   `confirm(value, task)`, what is asked before it is submitted, where an answer can be final, with a result afterwards;
+   `view(task, about, on)`, which returns {element, show(value), begin(sentence, reached), commands}, also `side`, an element
+   below the buttons, and where it is timed `place(bar)`. `on` has change(value), value() and askForNote(). */
 
 import { counted, foreign, h } from "./dom.js";
+import { firstWords } from "./graded.js";
 import { pickText } from "./pick_view.js";
 import { linkTo } from "./route.js";
-import { pickLink, taskLink } from "./task_pages.js";
 
-export function isSame(one, other) {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
 
-// Of the sentences of two tabs that both began with `base`: those of the other tab that stay, and what this one added.
-export function mergeIndices(base, mine, theirs) {
-  const stay = theirs.filter((index) => mine.includes(index) || !base.includes(index));
-  return { stay, added: mine.filter((index) => !base.includes(index) && !stay.includes(index)) };
-}
+const WIDE = "(min-width: 900px)";
 
-/* Merges the values of two tabs that both began with `base`: what either has changed. Where both changed the same
-   text or choice, this tab's stays. */
-export function mergeAnswers(base, mine, theirs) {
-  return Object.fromEntries(Object.keys(mine).map((name) => [name, mergeValues(base[name], mine[name], theirs[name])]));
-}
-
-function mergeValues(base, mine, theirs) {
-  if (Array.isArray(mine)) {
-    const { stay, added } = mergeIndices(base, mine, theirs);
-    return [...stay, ...added].sort((one, other) => one - other);
-  }
-  if (typeof mine === "object") {
-    const changed = Object.entries(mine).filter(([name, value]) => base[name] !== value);
-    return { ...theirs, ...Object.fromEntries(changed) };
-  }
-  return mine === base ? theirs : mine;
-}
-
-// The sorts of tasks: sentences to mark, questions to rate, misses to audit; what is shown of each, and what people say.
-
-const TASK_WORDS = {
-  title: "Your tasks", progress: "Tasks done", done: "done", begin: "Begin with the first", over: "All tasks are done. Thank you!",
+const TASKS = {
+  one: "Task", title: "Your tasks", progress: "Tasks done", done: "done", begin: "Begin with the first", over: "All tasks are done. Thank you!",
   isNew: "Nothing was said under this name before. If you have been here already, sign out and type your name as you did then.",
 };
 
-export const DISPUTES = {
-  title: "Tasks on which annotators differ", progress: "Tasks done", done: "done", begin: "Begin with the first",
+const DISPUTES = {
+  one: "Dispute", title: "Tasks on which annotators differ", progress: "Tasks done", done: "done", begin: "Begin with the first",
   over: "All disputes are decided. Thank you!",
   note: "Each shows who said what. Decide what is right; your decisions stand in a file of their own, and change nobody’s answers.",
   none: "There is no task that several people have done and on which they differ. Whoever annotates sees the disputes of tasks that they have done themselves.",
 };
 
-// What all sorts but picking share.
+// What all sorts but picking share: they can be changed at any time.
 const CHANGEABLE = {
   title: null,
   signNote: "It is how you find your answers again: type it the same way every time.",
   links: [["#/tasks", "All tasks"], ["#/adjudication", "Adjudicate"]],
-  words: TASK_WORDS,
+  lists: { tasks: TASKS, adjudication: DISPUTES },
   link: (list, { id }) => taskLink(list, id),
-  guideFold: (about) => guideFold("How to decide", sortOf(about).guide(about)),
+  guideTitle: "How to decide",
+  limit: () => "",
+  status: (value) => (value.is_done ? "Done." : "Not done yet."),
+  done: () => "Done",
+  merged: "This task was changed in another tab; what you said there and here is put together now.",
 };
 
-function guideFold(summary, lines) {
-  return h("details.people-guide", {}, h("summary", {}, summary), h("ul", {}, lines.map((line) => h("li", {}, line))));
+export function taskLink(list, id = null) {
+  return id === null ? `#/${list}` : `#/${list}/${encodeURIComponent(id)}`;
+}
+
+export function guideFold(sort, about) {
+  return h("details.people-guide", {}, h("summary", {}, sort.guideTitle), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line))));
 }
 
 // Papers in which people pick, until they submit. The instructions are those that language models get in their prompt.
-export const PICKING = {
-  ...CHANGEABLE,
+const PICKING = {
   title: "Find the evidence",
   signNote: "It stands beside your score, and it is how you find your picks again: type it the same way every time.",
   links: [["#/queue", "All papers"]],
-  words: {
-    title: "Your papers", progress: "Papers submitted", done: "submitted", begin: "Begin with the first paper",
-    over: "All papers are submitted. Thank you!",
-    isNew: "Nothing was picked under this name before. If you have been here already, sign out and type your name as you did then.",
+  lists: {
+    tasks: {
+      title: "Your papers", progress: "Papers submitted", done: "submitted", begin: "Begin with the first paper",
+      over: "All papers are submitted. Thank you!",
+      isNew: "Nothing was picked under this name before. If you have been here already, sign out and type your name as you did then.",
+    },
   },
-  link: (_, { id, status }) => (status === "done" ? linkTo(id) : pickLink(id)),
-  guideFold: (about) => guideFold("What counts as evidence", PICKING.guide(about)),
+  link: (_, { id, status }) => (status === "done" ? linkTo(id) : taskLink("pick", id)),
+  empty: { sentences: [] },
+  isTimed: true,
+  isOrdered: true,
+  ask: "Hypothesis",
+  text: (task) => task.hypothesis,
+  limit: ({ budget }) => `Pick up to ${counted(budget, "sentence")}.`,
+  head: () => [],
+  status: ({ sentences }, { budget }) => `${sentences.length} of ${budget} picked.`,
+  done: ({ sentences: { length } }) => (length ? `Submit ${counted(length, "sentence")}…` : "I find no evidence…"),
+  lacks: () => null,
+  refuses: ({ sentences }, { budget }) => sentences.length > budget &&
+    `All ${budget === 1 ? "you may pick is 1 sentence" : `${budget} picks are used`}: remove one before you pick another.`,
+  merged: "Your picks of this paper were changed in another tab; what you picked there and here is put together now.",
+  confirm: submitWords,
+  view: sentencesView,
+  guideTitle: "What counts as evidence",
   explain: (about) => [
     h("p", {}, `You will read ${counted(about.n_tasks, "paper")}. With each comes a hypothesis, and the number of sentences `,
       "that you may pick. Pick those that are evidence on the hypothesis, for or against it; what they miss is shown to you ",
       "once you have submitted."),
-    PICKING.guideFold(about),
+    guideFold(PICKING, about),
   ],
   guide: ({ scope }) => [
     "What the paper itself did and found that bears on the hypothesis. Evidence against it, and finding no difference, count as much as evidence for it. Background, aims and findings of other papers do not count.",
@@ -90,13 +98,20 @@ export const PICKING = {
   ],
 };
 
-/* A sort that can be changed at any time has `empty`, the value of a task of which nothing was said; `ask`, `guide` and
-   `explain`, words for people; `head(task)`, elements below the question; `lacks(value, about)`, why it is not done, or null;
-   and `view(task, about, on)`, which returns {element, show(value), focus(), commands}. `on` has change(value), value() and
-   askForNote(). */
+function submitWords({ sentences: { length } }, { budget }) {
+  const final = "This is final. You are then shown where the evidence is, and your score.";
+  if (!length) {
+    return { title: "Submit that there is no evidence?", yes: "Submit no sentence",
+      words: [`You picked none of the ${counted(budget, "sentence")} that you may. An empty answer scores 0.`, final] };
+  }
+  const more = length < budget ? [`You may pick ${budget - length} more; a further pick never lowers the score.`] : [];
+  const what = length === 1 ? "this sentence" : `these ${length} sentences`;
+  return { title: `Submit ${what}?`, yes: `Submit ${counted(length, "sentence")}`, no: "Go on picking", words: [...more, final] };
+}
+
 const MARKING = {
   ...CHANGEABLE,
-  empty: { sentences: [], note: "" },
+  empty: { sentences: [], note: "", is_done: false },
   ask: "Which sentences hold this aspect?",
   done: (value) => `Done: ${value.sentences.length ? `${counted(value.sentences.length, "sentence")} marked` : "no sentence holds it"}`,
   text: (task) => task.aspect,
@@ -115,14 +130,13 @@ const MARKING = {
     contextOf("Hypothesis", task.hypothesis),
     task.summary ? h("details.task-summary", {}, h("summary", {}, "The expert’s summary"), foreign("p", { tabindex: "0" }, task.summary)) : null,
   ],
-  view: markingView,
+  view: sentencesView,
 };
 
 const RATING = {
   ...CHANGEABLE,
-  empty: { ratings: {}, note: "" },
+  empty: { ratings: {}, note: "", is_done: false },
   ask: "Answer each question with yes or no.",
-  done: () => "Done",
   text: (task) => task.aspect || task.hypothesis || `What a review says of the paper that it cites as ${task.cited || task.paper_id}`,
   lacks: (value, about) => (about.criteria.every(({ name }) => name in value.ratings) ? null : "Some questions are not answered yet."),
   explain: (about) => [h("p", {}, `You will answer ${counted(about.criteria.length, "question")} on each of ${counted(about.n_tasks, "task")}.`)],
@@ -138,14 +152,17 @@ const RATING = {
 const AUDIT = {
   ...CHANGEABLE,
   links: CHANGEABLE.links.slice(0, 1),
+  lists: { tasks: TASKS },
   empty: { cause: "", note: "" },
   ask: "Why does this aspect count as missed?",
-  done: () => "Done",
   text: (task) => task.aspect || `(the data has no text of ${task.aspect_id}; read its sources)`,
   lacks: (value, about) => {
     if (!value.cause) return "Choose a cause first.";
-    return causeOf(about, value).needs_note && !value.note.trim() ? "This cause needs a note that says which." : null;
+    const { needs_note: needsNote } = about.causes.find(({ name }) => name === value.cause);
+    return needsNote && !value.note.trim() ? "This cause needs a note that says which." : null;
   },
+  status: (value, _, about) => CHANGEABLE.status({ is_done: AUDIT.lacks(value, about) === null }),
+  holds: (value, about) => value.cause && AUDIT.lacks(value, about),
   explain: (about) => [
     h("p", {}, "You will look at ", h("b", {}, `${about.n_tasks} ${about.n_tasks === 1 ? "miss" : "misses"}`), " of ", foreign("b", {}, about.system),
       ": aspects of papers that none of its selected sentences holds, by the labels. Say why each counts as missed. ",
@@ -172,21 +189,20 @@ function contextOf(name, text) {
   return h("p.task-context", { tabindex: "0" }, h("span", {}, `${name}: `), foreign("span", {}, text));
 }
 
-function causeOf(about, value) {
-  return about.causes.find(({ name }) => name === value.cause);
-}
-
-// All sentences of the paper; each can be marked.
-function markingView(task, about, on) {
-  const isFree = task.said ? differing(task) : () => true;
-  const text = pickText(task, { toggle, move: focusAt, reach: (index) => { current = index; text.reach(index); } });
-  let current = 0;
+// All sentences of the paper; each can be marked, in a dispute those on which annotators differ.
+function sentencesView(task, about, on) {
+  const text = pickText(task, { toggle, move: focusAt, reach });
+  const isFree = task.said ? decorate(task, text.element) : () => true;
   const whole = h("button", { "aria-pressed": "false", onclick: showWhole }, "Show the whole paper");
-  if (task.said) decorate(task, text.element, isFree);
-  return { element: task.said ? h("div", {}, whole, text.element) : text.element, show, focus: () => focusAt(first(), { preventScroll: !task.said }), commands: [
-    { keys: ["x"], name: "mark the sentence, or take it back (also Space)", run: () => toggle(current) },
+  const picks = task.budget ? pickList(task, toggle) : null;
+  const headings = [...task.kinds].flatMap((kind, index) => (kind === "h" ? [index] : []));
+  let current = 0;
+  return { element: task.said ? h("div", {}, whole, text.element) : text.element, side: picks?.element, show, begin, place: (bar) => text.place(current, bar), commands: [
+    { keys: ["x"], name: `mark the sentence, or take it back (also Space${picks ? " or Enter" : ""})`, run: () => toggle(current) },
     { keys: ["j"], name: "next sentence (also ↓)", run: () => move(1) },
     { keys: ["k"], name: "previous sentence (also ↑)", run: () => move(-1) },
+    { keys: ["]"], name: "next heading", run: () => focusAt(headings.find((index) => index > current) ?? current) },
+    { keys: ["["], name: "previous heading", run: () => focusAt(headings.findLast((index) => index < current) ?? current) },
     ...(task.said ? [{ keys: ["a"], name: "show the whole paper, or only the disputed part", run: showWhole }] : []),
   ] };
 
@@ -194,19 +210,24 @@ function markingView(task, about, on) {
     whole.setAttribute("aria-pressed", text.element.classList.toggle("is-whole"));
   }
 
-  function first() {
-    return task.said ? Math.max(0, task.sentences.findIndex((_, index) => isFree(index))) : 0;
+  // Goes to a sentence that a link names, to where the paper was left, or to the first that is disputed.
+  function begin(sentence, reached = 0) {
+    if (sentence !== null) return focusAt(sentence);
+    const first = task.said ? task.sentences.findIndex((_, index) => isFree(index)) : reached;
+    focusAt(first, { preventScroll: !task.said });
+    if (reached) text.showAtTop(reached);
   }
 
-  function show(value) {
-    text.showPicked(new Set(value.sentences));
+  function show({ sentences }) {
+    text.showPicked(new Set(sentences));
+    picks?.show(sentences);
   }
 
   function toggle(index) {
+    reach(index);
     if (!isFree(index)) return;
-    const { sentences, ...rest } = on.value();
-    const changed = sentences.includes(index) ? sentences.filter((one) => one !== index) : [...sentences, index];
-    on.change({ sentences: changed.sort((one, other) => one - other), ...rest });
+    const { sentences } = on.value();
+    on.change({ ...on.value(), sentences: sentences.includes(index) ? sentences.filter((one) => one !== index) : [...sentences, index] });
   }
 
   // Goes to the next sentence; in a dispute, to the next on which annotators differ.
@@ -216,35 +237,53 @@ function markingView(task, about, on) {
     focusAt(next);
   }
 
+  function reach(index) {
+    current = index;
+    text.reach(index);
+  }
+
   function focusAt(index, options) {
-    const reached = Math.max(0, Math.min(index, task.sentences.length - 1));
-    current = reached;
-    text.reach(reached);
-    text.focus(reached, options);
+    reach(Math.max(0, Math.min(index, task.sentences.length - 1)));
+    text.focus(current, options);
   }
 }
 
-// Whether annotators differ on a sentence.
-function differing(task) {
-  const said = Object.values(task.said);
-  return (index) => new Set(said.map(({ sentences }) => sentences.includes(index))).size > 1;
+// The list of picks, each with a button that removes it.
+function pickList(task, toggle) {
+  const none = h("p.people-note");
+  const list = h("ul.picks");
+  const element = h("details.pick-list", { open: matchMedia(WIDE).matches }, h("summary", {}, "Your picks"), none, list);
+  return { element, show };
+
+  function show(picks) {
+    none.textContent = picks.length ? "" : "None yet: click a sentence, or press Space on it.";
+    list.replaceChildren(...picks.toSorted((one, other) => one - other).map((index) => h("li", {},
+      h("a", { href: `${taskLink("pick", task.id)}/${index}` }, h("b", {}, String(index)), " ", foreign("span", {}, firstWords(task.sentences[index], 90))),
+      h("button.pick-remove", { "aria-label": `Remove sentence ${index}`, onclick: () => remove(index) }, "Remove"))));
+  }
+
+  // The pressed button goes away with its pick, so the next button gets the focus.
+  function remove(index) {
+    const at = [...list.querySelectorAll(".pick-remove")].indexOf(document.activeElement);
+    toggle(index);
+    const left = list.querySelectorAll(".pick-remove");
+    (left[Math.min(at, left.length - 1)] ?? element.querySelector("summary")).focus();
+  }
 }
 
-// Shows who marked what beside each sentence on which annotators differ, and folds away what is far from these.
-function decorate(task, list, isFree) {
-  const rows = [...list.querySelectorAll(".pick-row")];
-  rows.forEach((row, index) => {
-    const isNear = [-2, -1, 0, 1, 2].some((by) => isFree(index + by));
+/* Shows who marked what beside each sentence on which annotators differ, and folds away what is far from these. Returns
+   whether they differ on a sentence. */
+function decorate({ said }, list) {
+  const isFree = (index) => new Set(Object.values(said).map(({ sentences }) => sentences.includes(index))).size > 1;
+  list.querySelectorAll(".pick-row").forEach((row, index) => {
     row.classList.toggle("is-agreed", !isFree(index));
-    row.classList.toggle("is-far", !isNear);
-    if (!isFree(index)) {
-      row.querySelector("button").disabled = true;
-      return;
-    }
-    row.append(h("ul.task-said", { "aria-label": `Who marked sentence ${index}` },
-      Object.entries(task.said).map(([name, { sentences }]) => h("li", { class: sentences.includes(index) ? "is-marked" : "" },
+    row.classList.toggle("is-far", ![-2, -1, 0, 1, 2].some((by) => isFree(index + by)));
+    row.querySelector("button").disabled = !isFree(index);
+    if (isFree(index)) row.append(h("ul.task-said", { "aria-label": `Who marked sentence ${index}` },
+      Object.entries(said).map(([name, { sentences }]) => h("li", { class: sentences.includes(index) ? "is-marked" : "" },
         foreign("b", {}, name), sentences.includes(index) ? " marked it" : " did not"))));
   });
+  return isFree;
 }
 
 // The questions, each with yes and no, and the paper where one is asked about.
@@ -253,32 +292,25 @@ function ratingView(task, about, on) {
   const questions = about.criteria.map(({ name, question }, place) => {
     const buttons = [["Yes", true], ["No", false]].map(([words, value]) =>
       h("button.task-choice", { "aria-pressed": "false", onfocus: () => { current = place; }, onclick: () => rate(name, value) }, words));
-    const said = Object.entries(task.said ?? {}).map(([who, { ratings }]) =>
-      h("li", {}, foreign("b", {}, who), `: ${ratings[name] ? "yes" : "no"}`));
+    const said = Object.entries(task.said ?? {}).map(([who, { ratings }]) => h("li", {}, foreign("b", {}, who), `: ${ratings[name] ? "yes" : "no"}`));
     return { name, buttons, element: h("div.task-question", { role: "group", "aria-label": question },
-      foreign("p", {}, question), said.length ? h("ul.task-said", {}, said) : null, h("div.task-choices", {}, buttons)) };
+      foreign("p", {}, question), said.length > 0 && h("ul.task-said", {}, said), h("div.task-choices", {}, buttons)) };
   });
   const form = h("div.task-form", {}, questions.map(({ element }) => element));
-  return { element: h("div", {}, form, task.sentences.length ? paperList(task) : null), show, focus: () => focusAt(0), commands: [
+  const answer = (value) => { rate(questions[current].name, value); focusAt(current + 1); };
+  return { element: h("div", {}, form, task.sentences.length > 0 && paperList(task)), show, begin: () => focusAt(0), commands: [
     { keys: ["y"], name: "yes", run: () => answer(true) },
     { keys: ["x"], name: "no", run: () => answer(false) },
     { keys: ["j", "ArrowDown"], name: "next question", run: () => focusAt(current + 1) },
     { keys: ["k", "ArrowUp"], name: "previous question", run: () => focusAt(current - 1) },
   ] };
 
-  function answer(value) {
-    rate(questions[current].name, value);
-    focusAt(current + 1);
-  }
-
   function rate(name, value) {
-    const { ratings, ...rest } = on.value();
-    on.change({ ratings: { ...ratings, [name]: value }, ...rest });
+    on.change({ ...on.value(), ratings: { ...on.value().ratings, [name]: value } });
   }
 
   function show({ ratings }) {
-    for (const { name, buttons } of questions)
-      buttons.forEach((button, n) => button.setAttribute("aria-pressed", ratings[name] === (n === 0)));
+    for (const { name, buttons } of questions) buttons.forEach((button, n) => { button.ariaPressed = ratings[name] === (n === 0); });
   }
 
   function focusAt(place) {
@@ -297,21 +329,21 @@ function paperList(task, tagsOf = () => []) {
   }));
 }
 
-// The causes, and the paper with its sources and the selected sentences marked.
+// The selected sentences beside the sources, the causes, and the paper with both marked.
 function auditView(task, about, on) {
-  const sources = new Set(task.sources);
-  const selected = new Set(task.selected);
+  const tags = { source: task.sources, selected: task.selected.toSorted((one, other) => one - other) };
   const buttons = about.causes.map((cause, place) =>
     h("button.task-choice", { "aria-pressed": "false", onclick: () => choose(cause) },
       h("kbd", {}, String(place + 1)), h("span", {}, cause.words, h("small", {}, cause.is_fault ? " The system’s fault." : " Not its fault."))));
-  const paper = paperList(task, (index) => [sources.has(index) ? "source" : null, selected.has(index) ? "selected" : null].filter(Boolean));
+  const paper = paperList(task, (index) => Object.keys(tags).filter((tag) => tags[tag].includes(index)));
   const marked = [...new Set([...task.selected, ...task.sources])].sort((one, other) => one - other);
-  const links = (name, indices) => h("p.audit-links", {}, `${name}: `,
-    indices.length ? indices.map((index, n) => [n ? ", " : "", h("button.audit-link", { onclick: () => look(index) }, String(index))]) : "none");
+  const listed = (name, tag) => h("section", { tabindex: "0", "aria-label": name }, h("h2", {}, `${name} (${tags[tag].length})`),
+    h("ol", { role: "list" }, tags[tag].map((index) => h("li", { class: `is-${tag}` },
+      h("button.audit-link", { "aria-label": `sentence ${index}, in the paper`, onclick: () => look(index) }, index), foreign("span", {}, task.sentences[index])))));
+  const evidence = h("div.audit-evidence", {}, listed("Selected by the system", "selected"), listed("Sources by the labels", "source"));
   let looked = -1;
-  return { element: h("div", {}, h("div.task-form", {}, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, buttons)),
-    links("Selected sentences", [...task.selected].sort((one, other) => one - other)), links("Sources", task.sources),
-    paper), show, focus: () => buttons[0].focus({ preventScroll: true }), commands: [
+  return { element: h("div", {}, evidence, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, buttons), paper),
+    show, begin: () => buttons[0].focus({ preventScroll: true }), commands: [
     { keys: about.causes.map((_, place) => String(place + 1)), name: "choose that cause", run: (key) => choose(about.causes[Number(key) - 1]) },
     { keys: ["j", "ArrowDown"], name: "next source or selected sentence", run: () => step(1) },
     { keys: ["k", "ArrowUp"], name: "previous source or selected sentence", run: () => step(-1) },
@@ -322,8 +354,8 @@ function auditView(task, about, on) {
     if (cause.needs_note && on.value().cause) on.askForNote();
   }
 
-  function show(value) {
-    buttons.forEach((button, place) => button.setAttribute("aria-pressed", about.causes[place].name === value.cause));
+  function show({ cause }) {
+    buttons.forEach((button, place) => { button.ariaPressed = about.causes[place].name === cause; });
   }
 
   function step(by) {

@@ -1,197 +1,228 @@
-// One task while it is on the page: what the person says of it, which part of that the server has, and how to be done.
+// What a person says of one task while it is on the page: what changes it, undoes it, keeps it, and makes it final.
 
-import { foreign, h } from "./dom.js";
-import { firstWords } from "./graded.js";
-import { go } from "./route.js";
-import { autosave } from "./server.js";
-import { taskLink } from "./task_pages.js";
-import { isSame, mergeAnswers, sortOf } from "./task_sorts.js";
+import { recall, remember } from "./dom.js";
+import { autosave, workClock } from "./server.js";
 
 const TYPING_PAUSE = 400; // milliseconds without a letter, after which a note is saved
+const SAVE_TIME_EVERY_SECONDS = 20;
+const MOST_STEPS = 200; // that can be undone
 
-export function taskWork({ server, list, about, found, body, keys, leave }) {
-  const sort = sortOf(about);
-  const { task, ids } = found;
-  const id = task.id;
-  const place = ids.indexOf(id);
-  let revision = 0;
-  let kept = null; // the value on the server that this tab has seen last
-  let isDone = false;
-  note(found.answer);
-  if (!found.answer && task.said) kept = agreed(task, sort); // so that only to look at a dispute saves nothing
+/* `page` has draw(), showSaved(how, error), refuse(words), closed() and, where the sort is timed, place(): the sentence
+   that is reached. `tell` tells the other tabs of this browser. */
+export function taskWork({ server, list, sort, about, found: { task, answer }, tell, page }) {
+  const { id } = task;
+  const tab = tabName();
+  const stepsKey = `evidencebench-steps/${server.name()}/${list}/${id}`;
+  let revision = answer?.revision ?? 0;
+  // The value on the server that this tab has seen last; only to look at a dispute saves nothing.
+  let kept = valueOf(answer ?? (task.said ? agreed(task) : null));
   let value = kept;
+  let steps = leadingHere(JSON.parse(recall(stepsKey)), value); // {undo, redo}, each with the newest last
   let isOver = false;
-  let doneOnServer = Boolean(found.answer?.is_done);
   const lost = []; // what was sent, of which no reply came
-  const history = [];
-  const view = sort.view(task, about, { change, value: () => value, askForNote: () => noteField.focus() });
-  const saver = autosave(save, showSaved, { isHeld: () => !isOver && heldBack() });
-  const count = h("b");
-  const saved = h("span.pick-saved");
-  const refusal = h("p.people-error.pick-refusal", { role: "alert" });
-  const noteField = h("textarea", { id: "task-note", rows: 2, maxlength: 5000, dir: "auto", oninput: () => change({ ...value, note: noteField.value }, { isText: true }) });
-  const undoButton = h("button", { onclick: undo }, "Undo");
-  const doneButton = h("button.pick-submit", { onclick: finish });
-  const bar = h("header.pick-bar", {},
-    h("p.pick-eyebrow", {}, `${list === "tasks" ? "Task" : "Dispute"} ${place + 1} of ${ids.length}. ${sort.ask}`),
-    foreign("h1.pick-hypothesis", { tabindex: "0" }, sort.text(task)),
-    sort.head(task).filter(Boolean),
-    h("p.pick-facts", { role: "status" }, count, " ", saved), refusal);
-  const side = h("aside.pick-side", { "aria-label": "Your answer" },
-    h("div.pick-actions", {}, doneButton, undoButton,
-      neighbour("Previous", -1), neighbour("Next", 1), h("button.pick-help", { onclick: () => keys.open() }, "Keyboard")),
-    h("div.task-note", {}, h("label", { for: "task-note" }, "Note"), noteField),
-    notesOf(task),
-    sort.guideFold(about));
-  const sizes = new ResizeObserver(() => bar.closest(".people")?.style.setProperty("--bar-height", `${bar.offsetHeight}px`));
-  sizes.observe(bar);
+  const clock = sort.isTimed ? workClock(answer.seconds) : null;
+  const saver = autosave(save, page.showSaved, { onHidden: () => clock && !isOver && keep(), isHeld: () => !isOver && sort.holds?.(value, about) });
+  const timer = clock && setInterval(askAgain, 1000 * SAVE_TIME_EVERY_SECONDS);
+  const lookAgain = () => keep(); // another tab may have changed the same task
   window.addEventListener("focus", lookAgain);
-  body.replaceChildren(bar, h("div.pick-columns", {}, view.element, side));
-  document.title = `${place + 1} of ${ids.length}: ${firstWords(sort.text(task), 80)}`;
-  window.scrollTo(0, 0);
-  draw();
-  view.focus();
-  return { id, commands: view.commands, undo, finish, go: goTo, end };
+  return { id, list, value: () => value, can: (from) => steps[from].length > 0, change, turn, finish, submit, hear, end };
 
-  function note(answer) {
-    kept = Object.fromEntries(Object.keys(sort.empty).map((name) => [name, answer?.[name] ?? sort.empty[name]]));
-    revision = answer?.revision ?? 0;
-    isDone = isDone || Boolean(answer?.is_done);
-  }
-
-  function draw() {
-    view.show(value);
-    if (noteField.value !== value.note) noteField.value = value.note;
-    undoButton.disabled = !history.length;
-    const isAnswered = isDone || (list === "tasks" && about.sort === "misses" && sort.lacks(value, about) === null);
-    count.textContent = isAnswered ? "Done." : "Not done yet.";
-    doneButton.textContent = sort.done(value);
-    doneButton.classList.toggle("people-main", value.sentences ? value.sentences.length > 0 : sort.lacks(value, about) === null);
+  // What a person says, of an answer or of what a view makes of it; marks ascend, picks stay in their order.
+  function valueOf(said) {
+    return Object.fromEntries(Object.entries(sort.empty).map(([name, none]) => {
+      const one = said?.[name] ?? none;
+      return [name, Array.isArray(one) && !sort.isOrdered ? one.toSorted((a, b) => a - b) : one];
+    }));
   }
 
   function change(changed, { isText = false } = {}) {
-    if (!isText || history.at(-1)?.isText !== true) history.push({ value, isText });
-    value = changed;
-    refuse("");
-    draw();
-    keep(isText ? TYPING_PAUSE : 0);
+    if (isRefused(changed)) return;
+    const last = steps.undo.at(-1);
+    const goesOn = isText && last?.isText && isSame(last.after, value);
+    const step = { before: goesOn ? last.before : value, after: valueOf(changed), isText };
+    steps = { undo: [...(goesOn ? steps.undo.slice(0, -1) : steps.undo), step].slice(-MOST_STEPS), redo: [] };
+    set(changed, isText ? TYPING_PAUSE : 0);
   }
 
-  function undo() {
-    if (!history.length) return;
-    value = history.pop().value;
-    refuse("");
-    draw();
-    keep();
+  // Takes back the newest step of "undo", or of "redo"; the other list then leads back.
+  function turn(from) {
+    const turned = steps[from].length ? reverted(value, steps[from].at(-1)) : value;
+    if (!steps[from].length || isRefused(turned)) return;
+    steps[from].pop();
+    steps[from === "undo" ? "redo" : "undo"].push({ before: value, after: turned });
+    set(turned);
   }
 
-  // Saves when the tab gets the focus: another tab may have changed the same task.
-  function lookAgain() {
-    keep();
+  function isRefused(changed) {
+    const why = sort.refuses?.(changed, task);
+    if (why) page.refuse(why);
+    return Boolean(why);
   }
 
-  function snapshot() {
-    return about.sort === "misses" ? value : { ...value, is_done: isDone };
+  function set(changed, pause) {
+    value = valueOf(changed);
+    remember(stepsKey, JSON.stringify(steps));
+    page.refuse("");
+    page.draw();
+    keep(pause);
   }
 
-  // What the server would refuse waits until it is whole, such as a cause whose note is not written yet: why, or null.
-  function heldBack() {
-    return about.sort === "misses" && value.cause ? sort.lacks(value, about) : null;
-  }
-
+  // What the server would refuse waits until it is whole, such as a cause whose note is not written yet.
   function keep(pause = 0) {
-    if (heldBack()) refuse(heldBack());
+    const why = sort.holds?.(value, about);
+    if (why) page.refuse(why);
     else saver.keep(snapshot(), pause);
   }
 
+  function snapshot() {
+    return clock ? { ...value, reached: page.place(), seconds: clock.seconds() } : value;
+  }
+
+  // Time counts on, and the task may be changed or submitted on another machine.
+  function askAgain() {
+    if (saver.isDone() && document.visibilityState === "visible") save(snapshot()).catch(() => {});
+  }
+
+  function outgoing(said) {
+    return { ...said, ...(task.of && { of: task.of }), task: id, tab, revision: sort.isTimed ? revision : revision + 1 };
+  }
+
   async function save(said) {
-    if (isSame(said, { ...said, ...kept }) && (said.is_done ?? false) === doneOnServer) return;
-    const sent = { ...said, task: id, revision: revision + 1 };
+    if (!clock && isSame(said, kept)) return;
+    const sent = outgoing(said);
     try {
-      accept(await server.save(list, sent));
+      const saved = await server.save(list, sent);
+      if (clock && saved.revision > revision) tell({ list, id, ...saved });
+      note(saved);
     } catch (error) {
       if (error.status === 0) lost.push(sent);
-      if (error.status !== 409 || !(error.answer?.revision > revision)) throw error;
-      merge(error.answer, said);
-      await save(snapshot());
+      if (!hear(error.answer ?? error)) throw error;
     }
   }
 
-  function accept(answer) {
-    note(answer);
-    doneOnServer = Boolean(answer?.is_done);
+  function note(answer) {
+    if (answer.revision >= revision) [kept, revision] = [valueOf(answer), answer.revision];
   }
 
-  // Takes over what another tab has saved meanwhile; what this tab sent without a reply is its own.
-  function merge(theirs) {
-    const isOwn = lost.some((sent) => sent.revision === theirs.revision && isSame(sent, { ...sent, ...fieldsOf(theirs) }));
+  /* Takes over what another tab has saved or submitted meanwhile, and returns true; false: it has done neither. What this
+     tab sent without a reply is its own. */
+  function hear(theirs) {
+    if (theirs.is_final) {
+      if (!isOver) page.closed();
+      stop();
+      return true;
+    }
+    if (!(theirs.revision >= revision)) return false;
+    if (theirs.revision === revision) return true;
+    const isOwn = lost.some((sent) => sent.revision === theirs.revision && isSame(valueOf(sent), valueOf(theirs)));
     const base = kept;
-    accept(theirs);
-    if (isOwn) return;
-    value = mergeAnswers(base, value, kept);
-    history.length = 0; // its steps do not lead to the merged answer
-    draw();
-    refuse("This task was changed in another tab; what you said there and here is put together now.");
-  }
-
-  function fieldsOf(answer) {
-    return Object.fromEntries(Object.keys(sort.empty).map((name) => [name, answer[name] ?? sort.empty[name]]));
-  }
-
-  async function finish() {
-    const lacking = sort.lacks(value, about);
-    if (lacking) {
-      refuse(lacking);
-      if (value.cause) noteField.focus();
-      return;
+    note(theirs);
+    if (!isOwn) {
+      const merged = mergeAnswers(base, value, kept);
+      value = valueOf(sort.joined?.(merged) ?? merged);
+      const left = [];
+      while (sort.refuses?.(value, task)) left.push(value.sentences.pop());
+      steps = leadingHere(steps, value);
+      page.draw();
+      page.refuse([mergedWords(sort.merged, left), sort.clash?.(kept, value, about)].filter(Boolean).join(" "));
     }
-    isDone = true;
-    draw();
     keep();
-    await leave(ids);
+    return true;
   }
 
-  function goTo(by) {
-    const next = ids[place + by];
-    if (next !== undefined) go(taskLink(list, next));
+  function finish() {
+    set("is_done" in value ? { ...value, is_done: true } : value);
+    remember(stepsKey, null);
   }
 
-  function neighbour(words, by) {
-    return h("button", { disabled: ids[place + by] === undefined, onclick: () => goTo(by) }, words);
+  // Returns whether the answer is final now.
+  async function submit() {
+    saver.forget();
+    await saver.settled();
+    try {
+      await server.submit(list, outgoing(snapshot()));
+    } catch (error) {
+      if (hear(error.answer ?? error)) return false;
+      page.refuse(error.message);
+      if (error.status !== 409) return false;
+    }
+    tell({ list, id, is_final: true });
+    remember(stepsKey, null);
+    await stop();
+    return true;
   }
 
-  function showSaved(how, error) {
-    saved.textContent = { saving: "Saving…", saved: "Saved.", failed: "Not saved." }[how];
-    if (how === "failed") refuse(error.message);
-    else if (how === "saved" && refusal.dataset.isAboutSaving) refuse("");
-    if (how === "failed") refusal.dataset.isAboutSaving = "yes";
-  }
-
-  function refuse(words) {
-    delete refusal.dataset.isAboutSaving;
-    if (refusal.textContent !== words) refusal.textContent = words;
-  }
-
+  // Waits until all is saved on the server.
   async function end() {
     if (isOver) return;
-    isOver = true;
     keep();
-    sizes.disconnect();
+    await stop();
+  }
+
+  async function stop() {
+    isOver = true;
+    clock?.stop();
+    clearInterval(timer);
     window.removeEventListener("focus", lookAgain);
     await saver.end();
   }
 }
 
-// What all annotators agree on, with which an adjudication begins.
-function agreed(task, sort) {
-  const [first, ...others] = Object.values(task.said);
-  if (first.sentences) return { ...sort.empty, sentences: first.sentences.filter((index) => others.every(({ sentences }) => sentences.includes(index))) };
-  const same = Object.entries(first.ratings).filter(([name, rating]) => others.every(({ ratings }) => ratings[name] === rating));
-  return { ...sort.empty, ratings: Object.fromEntries(same) };
+// A random name of this tab. The server keeps it with the answer, so that a tab is not told of its own changes.
+function tabName() {
+  return [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
 }
 
-// The annotators' notes, beside a dispute.
-function notesOf(task) {
-  const noted = Object.entries(task.said ?? {}).filter(([, { note }]) => note);
-  return noted.length ? h("ul.task-notes", {}, noted.map(([name, { note }]) => h("li", {}, foreign("b", {}, name), ": ", foreign("span", {}, note)))) : null;
+function isSame(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/* Merges the values of two tabs that both began with `base`: what either has changed. Where both changed the same
+   text or choice, this tab's stays. */
+function mergeAnswers(base, mine, theirs) {
+  return Object.fromEntries(Object.keys(mine).map((name) => [name, mergeValues(base[name], mine[name], theirs[name])]));
+}
+
+function mergeValues(base, mine, theirs) {
+  if (Array.isArray(mine)) {
+    const stay = theirs.filter((one) => mine.includes(one) || !base.includes(one));
+    return [...stay, ...mine.filter((one) => !base.includes(one) && !stay.includes(one))];
+  }
+  if (typeof mine === "object") {
+    const changed = Object.entries(mine).filter(([name, value]) => base[name] !== value);
+    return { ...theirs, ...Object.fromEntries(changed) };
+  }
+  return mine === base ? theirs : mine;
+}
+
+function mergedWords(words, left) {
+  if (!left.length) return words;
+  const which = left.sort((one, other) => one - other).join(", ");
+  return `${words} Left out, since all picks are used: ${left.length === 1 ? "sentence" : "sentences"} ${which}.`;
+}
+
+// The value without what a step has changed; what was changed since stays, and a sentence that comes back is the last.
+function reverted(value, { before, after }) {
+  return Object.fromEntries(Object.entries(value).map(([name, now]) => [name,
+    Array.isArray(now) ? mergeValues(after[name], before[name], now) : mergeValues(after[name], now, before[name])]));
+}
+
+// The steps that lead to a value; another tab may have made others void.
+function leadingHere(steps, value) {
+  const leading = (list = []) => {
+    let at = value;
+    return list.toReversed().filter((step) => {
+      const turned = reverted(at, step);
+      return !isSame(at, turned) && (at = turned);
+    }).reverse();
+  };
+  return { undo: leading(steps?.undo), redo: leading(steps?.redo) };
+}
+
+// What all annotators agree on, with which an adjudication begins.
+function agreed({ said }) {
+  const [first, ...others] = Object.values(said);
+  if (first.sentences) return { sentences: first.sentences.filter((index) => others.every(({ sentences }) => sentences.includes(index))) };
+  const same = Object.entries(first.ratings).filter(([name, rating]) => others.every(({ ratings }) => ratings[name] === rating));
+  return { ratings: Object.fromEntries(same) };
 }

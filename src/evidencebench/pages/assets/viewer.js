@@ -1,6 +1,6 @@
 // Shows list and paper side by side (on a small screen one of them), as the address says.
 
-import { cleaned, h, recall, remember, wide } from "./dom.js";
+import { cleaned, h, iconed, recall, remember, saveFile, wide } from "./dom.js";
 import { listenToKeys } from "./keyboard.js";
 import { KNOWN, askedOf, listPane, paperHits, progressOf } from "./paper_list.js";
 import { stepCommands } from "./paper_text.js";
@@ -34,11 +34,13 @@ function makeViewer(root, source, overview) {
   const hits = paperHits(root);
   const listing = listingOf(source, overview, list);
   const keys = listenToKeys(root, viewerCommands({ overview, list, paper, hits, step, foldList }));
-  const help = h("button.help", { onclick: keys.open }, "Keyboard");
-  const bar = choiceBar(overview, help);
+  const bar = choiceBar(overview);
   const unknown = h("p.viewer-status.unknown", { role: "status" });
-  const skip = h("a.skip-link", { href: "#/papers", onclick: skipList }, "Skip the list");
-  root.prepend(skip, bar.element, unknown, h("div.panes", {}, list.element, paper.element));
+  const skip = h("a.skip-link", { href: "#/papers", onclick: (event) => { event.preventDefault(); paper.focus(); } }, "Skip the list");
+  const head = document.querySelector(".page-head"); // one line, so that the paper has the room
+  head.prepend(skip);
+  head.lastChild.before(bar.element, h("button.help", { onclick: keys.open, title: "Keyboard" }, iconed("⌨", "Keyboard")));
+  root.prepend(unknown, h("div.panes", {}, list.element, paper.element));
   foldList(recall(LIST_FOLD) === "yes");
   let returning = { scroll: 0 };
   return { follow };
@@ -96,11 +98,6 @@ function makeViewer(root, source, overview) {
     paper.keepPlace(() => { root.dataset.list = isFolded ? "folded" : "open"; });
     if (!root.dataset.place) remember(LIST_FOLD, isFolded ? "yes" : "no");
     paper.showFold(isFolded);
-  }
-
-  function skipList(event) {
-    event.preventDefault();
-    paper.focus();
   }
 }
 
@@ -167,15 +164,15 @@ function viewerCommands({ overview, list, paper, hits, step, foldList }) {
     { keys: ["s"], name: "swap A and B", run: () => swapSystems(overview) },
     { keys: ["t"], name: "next task", run: () => cycle(overview, "task") },
     { keys: ["l"], name: "hide or show the list beside the paper", run: () => foldList() },
-    { keys: ["/"], name: "search", run: () => toSearch(list) },
+    { keys: ["/"], name: "search", run: toSearch },
     { keys: ["Escape"], name: "back to the list", run: () => readRoute().id !== null && go(linkTo(null)) },
   ];
-}
 
-// On a small screen a paper hides the list, so the list is shown before its search gets the focus.
-function toSearch(list) {
-  if (!list.element.checkVisibility()) go(linkTo(null));
-  setTimeout(list.focusSearch);
+  // On a small screen a paper hides the list, so the list is shown before its search gets the focus.
+  function toSearch() {
+    if (!list.element.checkVisibility()) go(linkTo(null));
+    setTimeout(list.focusSearch);
+  }
 }
 
 // Saves one paper as one small file: the same page with this paper only, which needs neither network nor other files.
@@ -189,7 +186,7 @@ function shareButton(source, overview, say) {
       const [parts, record, { rows }] = await Promise.all([source.pageParts(), source.instance(id), source.rows({ q: id, n: 1 })]);
       const place = withQuery(`#/papers/${encodeURIComponent(id)}`, shared(query), {});
       const name = `paper_${id.replace(/[^\w.-]+/g, "_").slice(0, 80)}.html`;
-      save(name, sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
+      saveFile(name, "text/html", sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
       say(`Saved as ${name}: one file with this paper and what every system selected in it.`);
     } catch (error) {
       say(error.message);
@@ -214,10 +211,4 @@ function sharedPage({ policy, style, script }, place, data) {
     ...elements,
     `<script>${script}<\/script>\n</body>\n</html>\n`,
   ];
-}
-
-function save(name, parts) {
-  const address = URL.createObjectURL(new Blob(parts, { type: "text/html" }));
-  h("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000); // a browser may ask the reader first
 }

@@ -2,8 +2,9 @@
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from evidencebench.pages.figures.data import TITLE_SIZE, Series, fit_text, title_name
 from evidencebench.pages.html import Child, Node, node
@@ -24,7 +25,7 @@ _ROUNDING = 1e-9
 def chart(title: str, description: str, *body: Child, height: int, width: int = WIDTH) -> Node:
     """Return an ``<svg>``, its size in units; ``description`` has the numbers in words, and both texts make its ids."""
     name = title_name(title)
-    key = hashlib.sha256(f"{name}\n{description}".encode(errors="replace")).hexdigest()[:12]
+    key = hashlib.sha256(f"{name}\n{description}\n{width}".encode(errors="replace")).hexdigest()[:12]
     attributes = {
         "xmlns": "http://www.w3.org/2000/svg",
         "class": "chart",
@@ -43,15 +44,22 @@ def size_of(picture: Node) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def text(x: float, y: float, words: str, look: str, anchor: str = "start") -> Node:
+Place: TypeAlias = float | str
+"""A coordinate, in units or, as a text, as a share of the width or height."""
+
+
+def _shown(places: Mapping[str, Place]) -> dict[str, Place]:
+    return {name: place if isinstance(place, str) else round(place, 1) for name, place in places.items()}
+
+
+def text(x: Place, y: Place, words: str, look: str, anchor: str = "start") -> Node:
     """Return a text at (x, y); ``anchor`` says which part of it lies at x: its start, middle or end."""
     ends = {"text-anchor": anchor} if anchor != "start" else {}
-    return node("text", {"x": round(x, 1), "y": round(y, 1), "class": look, **ends}, words)
+    return node("text", {**_shown({"x": x, "y": y}), "class": look, **ends}, words)
 
 
-def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Node:
-    places = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-    return node("line", {"class": look, **{name: round(place, 1) for name, place in places.items()}})
+def line(x1: Place, y1: Place, x2: Place, y2: Place, look: str) -> Node:
+    return node("line", {"class": look, **_shown({"x1": x1, "y1": y1, "x2": x2, "y2": y2})})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +96,6 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     return [round(number * step, digits) for number in range(first, last + 1)]
 
 
-def upright_lines(scale: Scale, named: Sequence[tuple[float, str]], top: float, bottom: float) -> list[Node]:
-    return [line(x, top, x, bottom, "chart-grid") for x in (scale.at(value) for value, _ in named)]
-
-
-def tick_names(scale: Scale, named: Sequence[tuple[float, str]], y: float) -> list[Node]:
-    return [text(scale.at(value), y, name, "chart-tick", "middle") for value, name in named]
-
-
 def percent_lines(up: Scale, left: float, right: float) -> list[Node]:
     """Return the level lines of an upright axis from 0 to 100 %, each with its number at the left."""
     drawn: list[Node] = []
@@ -106,6 +106,8 @@ def percent_lines(up: Scale, left: float, right: float) -> list[Node]:
 
 
 def look_of(series: Series) -> str:
+    if series.is_context:
+        return "chart-context"
     look = "chart-control" if series.is_control else f"chart-series-{series.number % _N_SERIES}"
     return f"{look}{' chart-unfinished' if series.unfinished else ''}"
 

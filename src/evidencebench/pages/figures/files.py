@@ -73,9 +73,8 @@ def _render(svg: str) -> bytes:
 @cache
 def colours_of(theme: Literal["dark", "light"]) -> dict[str, str]:
     """Return token name, such as ``ink``, -> its value in ``tokens.css``; ``font`` is replaced by one for files."""
-    start = ":root {" if theme == "light" else ':root[data-theme="dark"] {'
-    block = read_asset("tokens.css").partition(start)[2].partition("}")[0]
-    return {**dict(re.findall(r"--([a-z0-9-]+): ([^;]+);", block)), "font": _FONTS}
+    pairs = re.findall(r"--([a-z0-9-]+): light-dark\((.+?), (.+?)\);", read_asset("tokens.css"))
+    return {**{name: light if theme == "light" else dark for name, light, dark in pairs}, "font": _FONTS}
 
 
 @cache

@@ -6,4 +6,5 @@ In reading order:
 * `annotations`: Annotating and adjudicating
 * `assignments`: What a person picks from, and how they scored
 * `audits`: Auditing
+* `review`: The desk of a review
 """

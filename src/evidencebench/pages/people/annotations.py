@@ -1,15 +1,14 @@
 """The tasks of `evidencebench construct validate`: sentences to mark, criteria to rate, and tasks to adjudicate."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import asdict, replace
 
 from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
-from evidencebench.pages.paper import kind_letters
-from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow, journal_tasks
+from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow, answered_tasks, done_or_begun, task_record
 from evidencebench.wording import counted
 
 
@@ -20,15 +19,15 @@ def annotation_tasks(tasks: TasksFile, folder: Path, *, source: str) -> TaskApp:
     """
     annotations = AnnotationFolder(folder, tasks)
     annotations.read()  # raises at once where a file there is damaged, or of other tasks
-    rows = [_row(task) for task in tasks.records]
+    rows = {task.id: _row(task) for task in tasks.records}
     report = ["evidencebench", "construct", "validate", source]
-    own_tasks = journal_tasks(
+    own_tasks = answered_tasks(
         shape=TaskAnnotation,
         rows=lambda _: rows,
-        shown=lambda task_id: _shown(tasks.by_id[task_id]),
+        shown=lambda task_id: task_record(tasks.by_id[task_id]),
         read=annotations.answers_of,
-        append=lambda person, answer: annotations.append(person, _from_page(answer)),
-        is_done=lambda answer: answer.is_done,
+        keep=lambda person, answer: annotations.append(person, _from_page(answer)),
+        how_far=lambda answer: done_or_begun(answer.is_done),
     )
     return TaskApp(
         kinds={"tasks": own_tasks, "adjudication": _disputes(annotations)},
@@ -47,28 +46,28 @@ def _disputes(annotations: AnnotationFolder) -> TaskKind:
     """Return the tasks on which annotators differ; to an annotator, only those that they have done themselves."""
     tasks = annotations.tasks
 
-    def disputed(person: str) -> Sequence[TaskRow]:
+    def disputed(person: str) -> Mapping[str, TaskRow]:
         by_annotator = annotations.read().by_annotator
-        rows = []
+        rows = {}
         for task in tasks.records:
             done = _done_by(by_annotator, task.id)
             answers = [(annotation.sentences, annotation.ratings) for annotation in done.values()]
             differ = any(answer != answers[0] for answer in answers)
             if differ and (person in done or person not in by_annotator):
-                rows.append(_row(task))
+                rows[task.id] = _row(task)
         return rows
 
     def shown(task_id: str) -> Mapping[str, object]:
-        done = _done_by(annotations.read().by_annotator, task_id)
-        return {**_shown(tasks.by_id[task_id]), "said": {name: msgspec.structs.asdict(of) for name, of in done.items()}}
+        said = {name: asdict(of) for name, of in _done_by(annotations.read().by_annotator, task_id).items()}
+        return {**task_record(tasks.by_id[task_id]), "said": said}
 
-    return journal_tasks(
+    return answered_tasks(
         shape=TaskAnnotation,
         rows=disputed,
         shown=shown,
         read=lambda _: annotations.decisions(),
-        append=lambda person, answer: annotations.decide(person, _from_page(answer)),
-        is_done=lambda answer: answer.is_done,
+        keep=lambda person, answer: annotations.decide(person, _from_page(answer)),
+        how_far=lambda answer: done_or_begun(answer.is_done),
     )
 
 
@@ -78,13 +77,9 @@ def _done_by(by_annotator: Mapping[str, Mapping[str, TaskAnnotation]], task_id: 
 
 def _from_page(answer: TaskAnnotation) -> TaskAnnotation:
     """Return an answer without what the server sets."""
-    return msgspec.structs.replace(answer, at="", decided_by="", is_imported=False)
+    return replace(answer, at="", decided_by="", is_imported=False)
 
 
 def _row(task: AnnotationTask) -> TaskRow:
     facts = counted(len(task.sentences), "sentence") if task.sentences else ""
     return TaskRow(id=task.id, text=task.aspect or task.hypothesis or task.text, facts=facts)
-
-
-def _shown(task: AnnotationTask) -> dict[str, object]:
-    return {**msgspec.structs.asdict(task), "kinds": kind_letters(task.kinds)}

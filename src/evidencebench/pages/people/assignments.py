@@ -45,13 +45,9 @@ def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Call
         if not submissions:
             return {}, {}
         papers = [graded(instance_id) for instance_id in submissions]
-        cases = [case for case, _ in papers]
-        own = [grade(case, picked).recall for case, picked in zip(cases, submissions.values(), strict=True)]
-        recalls = [
-            [mine, *(answer.recall for answer in answers)] for mine, (_, answers) in zip(own, papers, strict=True)
-        ]
-        clusters = [case.instance.cluster for case, _ in papers]
-        you, *others = bootstrap_columns(np.array(recalls, dtype=float), clusters)
+        own = [grade(case, picked).recall for (case, _), picked in zip(papers, submissions.values(), strict=True)]
+        recalls = [[mine, *(one.recall for one in answers)] for mine, (_, answers) in zip(own, papers, strict=True)]
+        you, *others = bootstrap_columns(np.array(recalls, dtype=float), [case.instance.cluster for case, _ in papers])
         means = [_mean("You", you, is_you=True)]
         for position, (shown, estimate) in enumerate(zip(viewed.systems, others, strict=True)):
             n_missing = sum(answers[position].status == "missing" for _, answers in papers)

@@ -3,12 +3,11 @@
 import shlex
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from evidencebench.construction.people.answers import CAUSES, Verdict, verdict_folder
-from evidencebench.construction.people.tasks import Miss, MissesFile
-from evidencebench.pages.paper import kind_letters
-from evidencebench.pages.people.tasks import TaskApp, TaskRow, journal_tasks
+from evidencebench.construction.people.tasks import MissesFile
+from evidencebench.pages.people.tasks import TaskApp, TaskRow, answered_tasks, done_or_begun, task_record
 from evidencebench.wording import counted
 
 
@@ -16,26 +15,25 @@ def audit_tasks(misses: MissesFile, folder: Path) -> TaskApp:
     verdicts = verdict_folder(folder, misses)
     verdicts.read_all()  # raises at once where a file there is damaged, or of other misses
     header = misses.header
-    rows = [
-        TaskRow(
+    rows = {
+        miss.id: TaskRow(
             id=miss.id,
             text=miss.aspect or miss.hypothesis,
             facts=f"{miss.instance_id} · {counted(len(miss.sentences), 'sentence')}",
         )
         for miss in misses.records
-    ]
+    }
+    tasks = answered_tasks(
+        shape=Verdict,
+        rows=lambda _: rows,
+        shown=lambda miss: task_record(misses.by_id[miss], "loss", "stands_for"),  # how it was drawn does not matter
+        read=verdicts.answers_of,
+        keep=lambda person, verdict: verdicts.append(person, replace(verdict, at="")),
+        how_far=lambda verdict: done_or_begun(bool(verdict.cause)),
+    )
     report = ["evidencebench", "audit", "report", str(misses.path), "--folder", str(folder)]
     return TaskApp(
-        kinds={
-            "tasks": journal_tasks(
-                rows=lambda _: rows,
-                shown=lambda miss: _shown(misses.by_id[miss]),
-                shape=Verdict,
-                read=verdicts.answers_of,
-                append=lambda person, verdict: verdicts.append(person, msgspec.structs.replace(verdict, at="")),
-                is_done=lambda verdict: bool(verdict.cause),
-            )
-        },
+        kinds={"tasks": tasks},
         about={
             "sort": "misses",
             "n_tasks": len(rows),
@@ -46,9 +44,3 @@ def audit_tasks(misses: MissesFile, folder: Path) -> TaskApp:
         },
         folder=folder,
     )
-
-
-def _shown(miss: Miss) -> dict[str, object]:
-    left_out = {"loss", "stands_for"}  # how it was drawn does not matter to an auditor
-    fields = {name: value for name, value in msgspec.structs.asdict(miss).items() if name not in left_out}
-    return {**fields, "kinds": kind_letters(miss.kinds)}

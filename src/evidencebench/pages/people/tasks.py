@@ -1,7 +1,8 @@
 """The app of tasks that people answer one by one: in journals, or by picking sentences. No module here knows labels."""
 
+import dataclasses
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -21,12 +22,19 @@ from evidencebench.errors import (
     FinalError,
     PeopleError,
     RunError,
-    StaleError,
     TaskError,
     UnopenedError,
 )
-from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, decode, json_response, page_app
-from evidencebench.pages.paper import PaperRecord
+from evidencebench.pages.app.server import (
+    DATA_CHANGED,
+    Address,
+    RefusedError,
+    decode,
+    json_response,
+    page_app,
+    saved_response,
+)
+from evidencebench.pages.paper import PaperRecord, kind_letters
 from evidencebench.runs.people import PeopleFolder, Person, PickDraft, Picks, checked_name, checked_picks
 from evidencebench.system import Ranking
 
@@ -35,13 +43,16 @@ _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 
+Status = Literal["open", "draft", "done"]
+
+
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of a list of tasks: what is asked and what of, and how far the person is, also in words."""
 
     id: str
     text: str
     facts: str
-    status: Literal["open", "draft", "done"] = "open"
+    status: Status = "open"
     words: str = "open"
     recall: float | None = None
 
@@ -66,60 +77,70 @@ class TaskKind:
     close: Callable[[], None] = lambda: None
 
 
-# Tasks whose answers lie in journals, and can be changed at any time.
-
-
-def journal_tasks(
+def answered_tasks(
     *,
     shape: type[msgspec.Struct],
-    rows: Callable[[str], Sequence[TaskRow]],
-    shown: Callable[[str], Mapping[str, object]],
+    rows: Callable[[str], Mapping[str, TaskRow]],
+    shown: Callable[[str], object],
     read: Callable[[str], Mapping[str, Any]],
-    append: Callable[[str, Any], msgspec.Struct],
-    is_done: Callable[[Any], bool],
+    keep: Callable[[str, Any], Any],
+    how_far: Callable[[Any], tuple[Status, str]],
+    fields: Callable[[Any], object] = asdict,  # also those with defaults, which files leave out
 ) -> TaskKind:
-    """Return the kind: ``rows`` has a person's tasks as if nothing was answered, ``append`` returns what was kept."""
+    """Return the kind of tasks whose answers can be changed at any time.
 
-    def with_status(row: TaskRow, answer: object) -> TaskRow:
-        status, words = ("done", "done") if is_done(answer) else ("draft", "begun, not done")
-        return replace(row, status=status, words=words)
-
-    def queue(person: str) -> Mapping[str, object]:
-        answers = read(person)
-        return {"rows": [with_status(row, answers[row.id]) if row.id in answers else row for row in rows(person)]}
+    ``rows`` has a person's tasks by their ids, as if nothing was answered; ``keep`` returns what was kept.
+    """
 
     def ids_with(person: str, task_id: str) -> list[str]:
-        ids = [row.id for row in rows(person)]
-        if task_id not in ids:
+        if task_id not in (of_person := rows(person)):
             raise RefusedError(404, "there is no such task in this list")
-        return ids
+        return list(of_person)
+
+    def queue(person: str) -> Mapping[str, object]:
+        far = {task_id: how_far(answer) for task_id, answer in read(person).items()}
+        shown = ((row, *far.get(row.id, (row.status, row.words))) for row in rows(person).values())
+        return {"rows": [replace(row, status=status, words=words) for row, status, words in shown]}
 
     def answer(person: str, task_id: str) -> object:
         kept = read(person).get(task_id)
-        return None if kept is None else asdict(kept)  # with all fields; its file leaves out those with defaults
+        return None if kept is None else fields(kept)
 
     def show(person: str, task_id: str) -> Mapping[str, object]:
         ids = ids_with(person, task_id)
         return {"ids": ids, "task": shown(task_id), "answer": answer(person, task_id)}
 
-    def save(person: str, changed: Any) -> object:
-        ids_with(person, changed.task)
-        return asdict(append(person, changed))
+    def save(person: str, given: Any) -> object:
+        ids_with(person, given.task)
+        return fields(keep(person, given))
 
     return TaskKind(
         shape=shape, is_new=lambda person: not read(person), queue=queue, show=show, answer=answer, save=save
     )
 
 
+def done_or_begun(is_done: bool) -> tuple[Status, str]:  # noqa: FBT001 - read as a sentence
+    return ("done", "done") if is_done else ("draft", "begun, not done")
+
+
+def task_record(task: Any, *left_out: str) -> Mapping[str, object]:
+    """Return a task as the page shows it, with a letter for each sentence's kind, and without some fields."""
+    fields = {name: value for name, value in asdict(task).items() if name not in left_out}
+    return {**fields, "kinds": kind_letters(task.kinds)}
+
+
 # Papers in which people pick sentences, until they submit; what is shown then is handed in, since it reads labels.
 
 
-class PickAnswer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class PickAnswer(Picks, frozen=True, kw_only=True, forbid_unknown_fields=True):
     task: str
     sentences: tuple[int, ...]
-    reached: Annotated[int, msgspec.Meta(ge=0)]
-    seconds: Annotated[int, msgspec.Meta(ge=0)]
-    revision: Annotated[int, msgspec.Meta(ge=0)]
+    reached: _Count
+    seconds: _Count
+    revision: _Count
     tab: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
@@ -152,30 +173,34 @@ def picking(
             raise RefusedError(404, "there is no such task in this list")
         return _hide_labels(lambda: offer(task_id))
 
+    def checked(given: PickAnswer) -> Picks:
+        paper = offered(given.task)
+        sentences = checked_picks(given.sentences, n_sentences=len(paper.sentences), budget=paper.budget)
+        return replace(given, sentences=sentences, reached=min(given.reached, len(paper.sentences) - 1))
+
+    changeable = answered_tasks(
+        shape=PickAnswer,
+        rows=lambda _: rows,
+        shown=offered,
+        read=lambda name: {**people.person(name).drafts, **people.person(name).submitted},
+        keep=lambda name, given: people.person(name).save(given.task, checked(given)),
+        how_far=_picked,
+        fields=_draft_fields,
+    )
+
     def queue(name: str) -> Mapping[str, object]:
         person = people.person(name)
         shown, recalls = _hide_labels(lambda: scores(person))
-        return {
-            "rows": [_with_status(person, row, recalls.get(row.id)) for row in rows.values()],
-            "last": last if (last := next(reversed(person.drafts), None)) in rows else None,  # worked on last
-            **shown,
-        }
+        last = next(reversed(person.drafts), None)  # worked on last
+        listed: Any = changeable.queue(name)["rows"]
+        recalled = [replace(row, recall=recalls.get(row.id)) for row in listed]
+        return {"rows": recalled, "last": last if last in rows else None, **shown}
 
     def show(name: str, task_id: str) -> Mapping[str, object]:
-        paper = offered(task_id)
-        return {"task": paper, "answer": _draft_fields(people.person(name).begin(task_id))}
-
-    def answer(name: str, task_id: str) -> object:
-        draft = people.person(name).drafts.get(task_id)
-        return None if draft is None else _draft_fields(draft)
-
-    def save(name: str, given: PickAnswer) -> object:
-        picks = _checked(offered(given.task), given)
-        return _draft_fields(people.person(name).save(given.task, picks))
+        return {"task": offered(task_id), "answer": _draft_fields(people.person(name).begin(task_id))}
 
     def submit(name: str, given: PickAnswer) -> object:
-        picks = _checked(offered(given.task), given)
-        people.person(name).submit(given.task, picks)
+        people.person(name).submit(given.task, checked(given))
         return result(name, given.task)
 
     def result(name: str, task_id: str) -> object:
@@ -185,24 +210,7 @@ def picking(
             raise RefusedError(403, "the answer is shown once you have submitted yours")
         return _hide_labels(lambda: reveal(person, task_id, submission))
 
-    return TaskKind(
-        shape=PickAnswer,
-        is_new=lambda name: not (people.person(name).submitted or people.person(name).drafts),
-        queue=queue,
-        show=show,
-        answer=answer,
-        save=save,
-        submit=submit,
-        result=result,
-        close=people.close,
-    )
-
-
-def _checked(paper: OfferedPaper, given: PickAnswer) -> Picks:
-    n_sentences = len(paper.sentences)
-    sentences = checked_picks(given.sentences, n_sentences=n_sentences, budget=paper.budget)
-    reached = min(given.reached, n_sentences - 1)
-    return Picks(sentences=sentences, reached=reached, seconds=given.seconds, revision=given.revision, tab=given.tab)
+    return dataclasses.replace(changeable, queue=queue, show=show, submit=submit, result=result, close=people.close)
 
 
 def _hide_labels(read: Callable[[], _Result]) -> _Result:
@@ -216,17 +224,14 @@ def _hide_labels(read: Callable[[], _Result]) -> _Result:
         raise RefusedError(500, "this paper cannot be offered: 'evidencebench data validate' says why") from error
 
 
-def _with_status(person: Person, row: TaskRow, recall: float | None) -> TaskRow:
-    if row.id in person.submitted:
-        return replace(row, status="done", words="submitted", recall=recall)
-    draft = person.drafts.get(row.id)
-    if draft is None or not draft.sentences:
-        return row
-    return replace(row, status="draft", words=f"{len(draft.sentences)} picked, not submitted")
+def _picked(answer: PickDraft | Ranking) -> tuple[Status, str]:
+    if isinstance(answer, Ranking):
+        return "done", "submitted"
+    return ("draft", f"{len(answer.sentences)} picked, not submitted") if answer.sentences else ("open", "open")
 
 
-def _draft_fields(draft: PickDraft) -> Mapping[str, object]:
-    return {name: getattr(draft, name) for name in ("sentences", "reached", "seconds", "revision")}
+def _draft_fields(draft: PickDraft | Ranking) -> Mapping[str, object]:
+    return {name: getattr(draft, name, 0) for name in ("sentences", "reached", "seconds", "revision")}
 
 
 class _NameBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -256,89 +261,72 @@ class TaskApp:
 
     def _answer_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - starlette's signature
         """Answer an `EvidenceBenchError` without a path of this machine; a fault of the server goes to the terminal."""
-        details: Mapping[str, object] = {}
+        status, words = 503, "the app failed"
         match error:
-            case FinalError():
-                status, words, details = 409, str(error), {"is_final": True}
-            case UnopenedError():
+            case FinalError() | UnopenedError():
                 status, words = 409, str(error)
             case PeopleError():
                 status, words = 400, str(error)
             case ChangedDataError():
-                status, words = 503, DATA_CHANGED
+                words = DATA_CHANGED
             case RunError() | DataError():
-                status, words = 503, str(error).replace(str(self.folder), self.folder.name)
-            case _:
-                status, words = 503, "the app failed"
+                words = str(error).replace(str(self.folder), self.folder.name)
         if status >= 500:  # noqa: PLR2004 - the server's fault
             _log.warning("%s", error)
-        return json_response({"error": words, **details}, status)
+        return json_response({"error": words, **({"is_final": True} if isinstance(error, FinalError) else {})}, status)
 
-    def _show_session(self, request: Request) -> Response:
-        return json_response({"person": _signed_in(request), **self.about})
-
-    def _sign_in(self, request: Request) -> Response:
-        name = checked_name(decode(request.state.body, _NameBody).name)
-        first = next(iter(self.kinds.values()))
-        response = json_response({"person": name, "is_new": first.is_new(name)})
-        # Anybody can sign in by any name, so a secret in its place would guard nothing.
-        response.set_cookie(_cookie(request), quote(name, safe=""), path="/api", httponly=True, samesite="strict")
+    def _session(self, request: Request) -> Response:
+        """Say who is signed in and what the tasks are; sign a person in, or out."""
+        cookie: dict[str, Any] = {"key": _cookie(request), "path": "/api", "httponly": True, "samesite": "strict"}
+        if request.method == "POST":
+            name = checked_name(decode(request.state.body, _NameBody).name)
+            first = next(iter(self.kinds.values()))
+            response = json_response({"person": name, "is_new": first.is_new(name)})
+            # Anybody can sign in by any name, so a secret in its place would guard nothing.
+            response.set_cookie(value=quote(name, safe=""), **cookie)
+        elif request.method == "DELETE":
+            response = json_response({})
+            response.delete_cookie(**cookie)
+        else:
+            response = json_response({"person": _signed_in(request), **self.about})
         return response
 
-    def _sign_out(self, request: Request) -> Response:
-        response = json_response({})
-        response.delete_cookie(_cookie(request), path="/api", httponly=True, samesite="strict")
-        return response
-
-    def _show_queue(self, request: Request) -> Response:
-        name, kind = self._kind_for(request)
-        since = request.query_params.get("since", "")
-        queue = kind.queue(name) if kind.changes is None or not since.isdecimal() else kind.changes(name, int(since))
-        return json_response({"person": name, **queue})
-
-    def _show_task(self, request: Request) -> Response:
+    def _show(self, request: Request) -> Response:
+        """Show a person a list, a task, the result of one, or more."""
         if request.method == "HEAD":  # it would start the person's time, and show no task
             raise RefusedError(405, "this page cannot be asked in that way")
-        name, kind = self._kind_for(request)
-        return json_response({"person": name, **kind.show(name, request.query_params.get("id", ""))})
+        page, asked = request.url.path.rpartition("/")[2], request.query_params
+        name = self._required_name(request, asked.get("person"))
+        if page in self.more:
+            found = self.more[page](name, asked)
+            return found if isinstance(found, Response) else json_response(found)
+        kind, task_id, since = self._kind(asked.get("list", "")), asked.get("id", ""), asked.get("since", "")
+        if page == "result":
+            return json_response(kind.result(name, task_id))
+        if page == "task":
+            shown = kind.show(name, task_id)
+        else:
+            shown = kind.changes(name, int(since)) if kind.changes and since.isdecimal() else kind.queue(name)
+        return json_response({"person": name, **shown})
 
-    def _save_answer(self, request: Request) -> Response:
-        return self._keep(request, lambda kind, name, answer: {"answer": kind.save(name, answer)})
-
-    def _submit(self, request: Request) -> Response:
-        return self._keep(request, lambda kind, name, answer: kind.submit(name, answer))
-
-    def _keep(self, request: Request, work: Callable[[TaskKind, str, Any], object]) -> Response:
-        """Return what the work returns; where another tab was faster, that tab's answer with the status 409."""
+    def _keep(self, request: Request) -> Response:
+        """Keep an answer, or submit it; where another tab was faster, return that tab's answer with the status 409."""
         body = decode(request.state.body, _AnswerBody)
         name, kind = self._required_name(request, body.person), self._kind(body.list)
         answer: Any = decode(body.answer, kind.shape)
-        try:
-            return json_response(work(kind, name, answer))
-        except StaleError as error:
-            return json_response({"error": str(error), "answer": kind.answer(name, answer.task)}, 409)
-
-    def _show_result(self, request: Request) -> Response:
-        name, kind = self._kind_for(request)
-        return json_response(kind.result(name, request.query_params.get("id", "")))
+        is_final = request.method == "POST"
+        return saved_response(
+            lambda: kind.submit(name, answer) if is_final else {"answer": kind.save(name, answer)},
+            lambda: {"answer": kind.answer(name, answer.task)},
+        )
 
     def _required_name(self, request: Request, shown: str | None) -> str:
         """Return the name of the person who is signed in; refuse where the page shows another: tabs share a session."""
         name = _signed_in(request)
-        if name is None:
-            raise RefusedError(401, "sign in first")
-        if shown != name:
-            raise RefusedError(401, f"{name} has signed in in another tab of this browser; sign in again")
+        if name is None or shown != name:
+            other = f"{name} has signed in in another tab of this browser; sign in again"
+            raise RefusedError(401, "sign in first" if name is None else other)
         return name
-
-    def _show_more(self, request: Request) -> Response:
-        name = self._required_name(request, request.query_params.get("person"))
-        found = self.more[request.url.path.rpartition("/")[2]](name, request.query_params)
-        return found if isinstance(found, Response) else json_response(found)
-
-    def _kind_for(self, request: Request) -> tuple[str, TaskKind]:
-        name = self._required_name(request, request.query_params.get("person"))
-        return name, self._kind(request.query_params.get("list", ""))
 
     def _kind(self, name: str) -> TaskKind:
         if name not in self.kinds:
@@ -347,17 +335,12 @@ class TaskApp:
 
     def make_app(self, address: Address) -> ASGIApp:
         table = (
-            ("GET", "session", self._show_session),
-            ("POST", "session", self._sign_in),
-            ("DELETE", "session", self._sign_out),
-            ("GET", "queue", self._show_queue),
-            ("GET", "task", self._show_task),
-            ("PUT", "answer", self._save_answer),
-            ("POST", "submit", self._submit),
-            ("GET", "result", self._show_result),
-            *(("GET", name, self._show_more) for name in self.more),
+            ("session", self._session, ("GET", "POST", "DELETE")),
+            *((name, self._show, ("GET",)) for name in ("queue", "task", "result", *self.more)),
+            ("answer", self._keep, ("PUT",)),
+            ("submit", self._keep, ("POST",)),
         )
-        routes = [Route(f"/api/people/{name}", endpoint, methods=[method]) for method, name, endpoint in table]
+        routes = [Route(f"/api/people/{name}", endpoint, methods=methods) for name, endpoint, methods in table]
         errors = {EvidenceBenchError: self._answer_error}
         title, source = str(self.about["title"]), "tasks"
         return page_app(title, routes, source=source, address=address, errors=errors, module=self.module)

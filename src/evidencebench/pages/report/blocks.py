@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures.charts import RowAxis
+from evidencebench.pages.figures.charts import RowAxis, row_mark
+from evidencebench.pages.figures.data import Series
 from evidencebench.pages.html import Child, Node, beginning_of, node
 from evidencebench.pages.viewer import task_title
 from evidencebench.scoring.resampling import Estimate
@@ -32,8 +33,10 @@ def note(*children: Child) -> Node:
     return paragraph(*children, look="note")
 
 
-def isolated_name(text: str) -> Node:
-    return node("bdi", FOREIGN, beginning_of(text))  # so that its text direction changes nothing around it
+def isolated_name(text: str, short: str | None = None) -> Node:
+    """Return a name in an element of its own, so that its text direction changes nothing around it."""
+    told = {} if short is None else {"title": beginning_of(text)}
+    return node("bdi", FOREIGN | told, beginning_of(text) if short is None else short)
 
 
 def isolated_names(names: Iterable[str] | Mapping[str, str]) -> list[Child]:
@@ -61,7 +64,9 @@ def folding_part(summary: str, *children: Child) -> Node:
     return node("details", None, node("summary", None, summary), *children)
 
 
-def table_node(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, most: int = 300) -> Node | None:
+def table_node(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | Node]], *, most: int = 300
+) -> Node | None:
     """Return a table, its texts cut to ``most`` characters."""
     if not rows:
         return None
@@ -72,34 +77,68 @@ def table_node(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]
         for name, right in zip(columns, numeric, strict=True)
     )
 
-    def line(row: Sequence[Cell]) -> Node:
+    def line(row: Sequence[Cell | Node]) -> Node:
         cells: list[Node] = []
         for cell, right in zip(row, numeric, strict=True):
-            text = _cell_text(cell, most)
+            shown = cell if isinstance(cell, Node) else _cell_text(cell, most)
+            text = shown if isinstance(shown, str) else "".join(shown.itertext())
             look = number if right else {"class": "value"} if _NUMBERS.fullmatch(text) else _word_attributes(text)
-            cells.append(node("td", look, text) if cells else node("th", {"scope": "row", **look}, text))
+            cells.append(node("td", look, shown) if cells else node("th", {"scope": "row", **look}, shown))
         return node("tr", None, *cells)
 
     return framed_table(beginning_of(title), "", head, map(line, rows), caption=title)
 
 
-def framed_table(label: str, look: str, heads: Iterable[Child], rows: Iterable[Node], *, caption: str = "") -> Node:
-    """Return a table in a frame, which scrolls (by keyboard too) where the table is wider than the page."""
+def framed_table(
+    label: str, look: str, heads: Iterable[Child], rows: Iterable[Node], *, caption: str = "", told: str = ""
+) -> Node:
+    """Return a table in a frame, which scrolls (by keyboard too) where it is wider; ``told`` is behind its caption."""
     head = node("thead", None, node("tr", None, *heads))
-    above = node("caption", None, caption) if caption else None
-    table = node("table", {"class": look} if look else None, above, head, node("tbody", None, *rows))
+    above = node("caption", None, caption, node("span", {"class": "muted"}, told) if told else None)
+    table = node(
+        "table", {"class": look} if look else None, above if caption else None, head, node("tbody", None, *rows)
+    )
     return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, table)
+
+
+def interval_table(
+    title: str, look: str, columns: Mapping[str, RowAxis | None], rows: Iterable[Node], *, told: str
+) -> Node:
+    """Return a table of systems with `interval_cell`s below the axes of their columns; ``told`` ends its title."""
+    heads = (
+        axis_head(name, axis, node("span", {"class": "bin"}, name)) if axis else node("th", {"scope": "col"}, name)
+        for name, axis in {"system": None, **columns}.items()
+    )
+    return framed_table(title, f"forest bins{look}", heads, rows, caption=title, told=told)
 
 
 def axis_head(name: str, axis: RowAxis, shown: Node | None = None) -> Node:
     """Return the head of a column with a mark in each row; where nothing is shown, screen readers read its name."""
     head = shown if shown is not None else node("span", {"class": "visually-hidden"}, name)
-    ticks = (
-        node("text", {"class": "chart-tick", "x": axis.at(value), "y": "75%", "text-anchor": "middle"}, tick)
-        for value, tick in axis.ticks
-    )
-    plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *ticks)
+    plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *axis.names("75%"))
     return node("th", {"scope": "col", "class": "forest-plot"}, head, plot)
+
+
+def system_cell(name: str, short: str, word: str = "") -> Node:
+    told = node("span", {"class": "use-word"}, word) if word else None
+    return node("th", {"scope": "row", "class": "forest-name"}, isolated_name(name, short), told)
+
+
+def interval_cell(axis: RowAxis, bar: Series, value: str, *, signed: bool = False) -> Node:
+    """Return a cell with a mark on the axis of its column, and its numbers below."""
+    return node(
+        "td",
+        {"class": "forest-plot"},
+        row_mark(axis, bar, signed=signed),
+        node("span", None, value.replace(", ", ",\u00a0")),
+    )
+
+
+def figure(caption: str, *drawings: Node) -> Node:
+    """Return a figure, drawn once, or for a narrow and for a broad page, with a caption that stands alone."""
+    looks = ("narrow", "broad") if drawings[1:] else ("drawing",)
+    frames = (node("div", {"class": look}, one) for look, one in zip(looks, drawings, strict=True))
+    return node("figure", None, *frames, node("figcaption", None, caption))
 
 
 def _cell_text(cell: Cell, most: int) -> str:

@@ -18,21 +18,23 @@ from evidencebench.data.tasks import Task
 from evidencebench.engine.local import InProcess
 from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.execution.answers import answers_from
-from evidencebench.pages.figures.charts import RowAxis, line_chart, row_mark
+from evidencebench.pages.figures.charts import BROAD, NARROW, RowAxis, line_chart
 from evidencebench.pages.figures.data import Series
 from evidencebench.pages.html import Node, beginning_of, node
 from evidencebench.pages.report.blocks import (
-    FOREIGN,
-    axis_head,
     by_task,
+    figure,
     folding_part,
-    framed_table,
+    interval_cell,
+    interval_table,
     isolated_name,
     note,
     section,
+    system_cell,
     table_node,
 )
 from evidencebench.pages.report.data import Findings
+from evidencebench.pages.viewer import task_title
 from evidencebench.query import AspectScope, Kind
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run import RunFile
@@ -48,6 +50,7 @@ from evidencebench.scoring.breakdowns import (
     share_group,
 )
 from evidencebench.scoring.controls import CONTROLS
+from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns, bootstrap_defined
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import percent
@@ -150,10 +153,11 @@ def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int)
         "curves",
         "Recall by budget",
         note(
-            f"Mean aspect recall when 1 to {largest} sentences count. Named are the best runs, the best control and "
-            "the ceiling, the most that so many sentences can cover; the other systems are the thin lines behind."
+            f"How much a system finds when only its first 1 to {largest} sentences count. In colour are the best runs, "
+            "hollow the best control and the ceiling, the most that so many sentences can cover; thin lines are the "
+            "other systems."
         ),
-        node("div", {"class": "panels"}, *(_chart(findings, curves) for curves in by_scope)),
+        *(_chart(findings, curves) for curves in by_scope),
         folding_part("All systems, with intervals, as tables", *map(_curve_table, by_scope)),
         note("No paper has Results aspects, so there is no curve for them.") if len(by_scope) == 1 else None,
         note(
@@ -173,7 +177,14 @@ def _chart(findings: Findings, curves: Curves) -> Node:
         for curve in curves.curves
         if any(curve.points)
     ]
-    return line_chart(lines, title=_title(curves), x_name="sentences that count", y_name="aspect recall, %", width=400)
+    caption = (
+        f"Mean aspect recall over {_title(curves)[0].lower()}{_title(curves)[1:]}, by how many "
+        f"sentences of an answer count. Shades, and lines through single marks, are "
+        f"{100 * findings.resampling.level:g} % intervals that resample papers, each for one budget alone."
+    )
+    title, x_name, y_name = _title(curves), "sentences that count", "aspect recall, %"
+    drawn = (line_chart(lines, title=title, x_name=x_name, y_name=y_name, width=width) for width in (NARROW, BROAD))
+    return figure(caption, *drawn)
 
 
 def _curve_table(curves: Curves) -> Node | None:
@@ -261,7 +272,7 @@ def breakdowns_section(findings: Findings) -> Node:
         "breakdowns",
         "Recall by kind of paper",
         note(
-            "Intervals resample papers within the group. Groups differ in how hard they are: compare systems within a "
+            "Groups differ in how hard they are: compare systems within a "
             "group, not groups. All, some or none in the abstract: its sentences cover all, some or none of the "
             f"aspects that any sentence covers. The ends are the first and the last {N_AT_AN_END} sentences; "
             "'score --places' tells whether the length of papers explains what they seem to do."
@@ -278,33 +289,25 @@ def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> l
         systems = next(iter(bins.values()))
         cells = [[name, *(percent(recalls[name], alone="") for recalls in bins.values())] for name in systems]
         tables.append(table_node(f"By {property_name}: aspect recall in %", heads, cells))
-    plots = (_plots(findings, task, f"By {name}", bins) for name, bins in by_property.items())
+    plots = (_plots(findings, task, name, bins) for name, bins in by_property.items())
     return [*plots, folding_part("All systems, with intervals, as tables", *tables)]
 
 
-def _plots(findings: Findings, task: Task, title: str, bins: Bins) -> Node:
+def _plots(findings: Findings, task: Task, name: str, bins: Bins) -> Node:
     """Return a table with a plot for each of a few systems in each bin; below one another they can be compared."""
     axis, drawn = RowAxis(), {name: recalls for name, recalls in bins.items() if name != _NOTHING}
+    columns = {f"{group} (n = {next(iter(recalls.values())).n:,})": axis for group, recalls in drawn.items()}
 
-    def cell(bar: Series) -> Node:
-        mean = node("span", {"class": "muted"}, f"{100 * bar.point.mean:.1f}")
-        return node("td", {"class": "forest-plot"}, row_mark(axis, bar), mean)
+    def row(system: Standing) -> Node:
+        own = [recalls[findings.name_of(system)] for recalls in drawn.values()]
+        cells = (interval_cell(axis, findings.bar(system, one), f"{100 * one.mean:.1f}") for one in own)
+        return node("tr", None, system_cell(*findings.names_of(system)), *cells)
 
-    heads = (
-        axis_head(name, axis, node("span", {"class": "bin"}, name, f" (n = {next(iter(recalls.values())).n:,})"))
-        for name, recalls in drawn.items()
+    told = (
+        f": aspect recall in % ({task_title(task)}), a column for each group of n papers. Lines are "
+        f"{100 * findings.resampling.level:g} % intervals that resample the papers of the group."
     )
-    body = (
-        node(
-            "tr",
-            None,
-            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(findings.name_of(row))),
-            *(cell(findings.bar(row, recalls[findings.name_of(row)])) for recalls in drawn.values()),
-        )
-        for row in findings.foremost(task)
-    )
-    system = node("th", {"scope": "col"}, "system")
-    return framed_table(title, "forest bins", [system, *heads], body, caption=title)
+    return interval_table(f"By {name}", "", columns, map(row, findings.foremost(task)), told=told)
 
 
 # What the selected sentences add, for each task: a stacked bar for each system, and its counts in words.
@@ -353,7 +356,7 @@ def _bars(findings: Findings, task: Task, covered: Mapping[str, tuple[Coverage, 
             start += width
         bar = node("svg", {"class": "pick-bar", "aria-hidden": "true"}, *parts)
         words = node("span", {"class": "value"}, _words(counts))
-        rows.append(node("li", None, node("bdi", FOREIGN, name), bar, words))
+        rows.append(node("li", None, isolated_name(name), bar, words))
     return node("ul", {"class": "picks"}, *rows)
 
 

@@ -1,10 +1,11 @@
 """The runs of a report, scored and ranked once for all sections, and the records of its papers."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-
+from evidencebench.data.cover import coverage_of
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures.data import Series, bar_of
@@ -16,12 +17,13 @@ from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.tables import LONGEST_NAME, shortened_apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     scored: ScoredRuns
-    boards: Mapping[str, Board]
+    boards: Mapping[str, Board]  # with one row for all that have the same answers
     resampling: Resampling
     n_papers: int  # the clusters that are resampled: papers, or reviews where the data names them
 
@@ -36,7 +38,7 @@ class Findings:
     def bar(self, row: Standing, recall: Estimate | None = None) -> Series:
         """Return a system's recall, with the mark and colour that the system has in every chart."""
         return bar_of(
-            row.system,
+            row.name,
             recall or row.recall,
             is_control=row.is_control,
             unfinished=row.unfinished,
@@ -61,11 +63,20 @@ class Findings:
         }
 
     def name_of(self, row: Standing) -> str:
-        """Return a system's name in tables; a control's has a star behind it, since a run may have the same name."""
-        name = f"{row.system}\u00a0*" if row.is_control else row.system
+        """Return a row's name in tables; a control's has a star behind it, since a run may have the same name."""
+        name = f"{row.name}\u00a0*" if row.is_control else row.name
         while row.is_control and name in self.scored.runs:
             name += "*"
         return name
+
+    def short_name(self, name: str, most: int = LONGEST_NAME) -> str:
+        """Return a name of a row or run, cut so that no two of the report are alike."""
+        rows = (self.name_of(row) for board in self.boards.values() for row in board.standings)
+        return shortened_apart([name, *rows, *self.every_run], most)[name]
+
+    def names_of(self, row: Standing, most: int = LONGEST_NAME) -> tuple[str, str]:
+        """Return a row's name in tables, and as it is cut."""
+        return (name := self.name_of(row)), self.short_name(name, most)
 
     def number_of(self, system: str, *, is_control: bool) -> int:
         """Return the number of a system's mark and colour in all charts: its place among the runs, then controls."""
@@ -73,15 +84,9 @@ class Findings:
         return systems.index((system, is_control))
 
     def best_runs(self, task: Task) -> tuple[Standing, ...]:
-        """Return the runs, those without a rank last; the first two are shown together, so they differ if possible."""
+        """Return the runs, those without a rank last; the first two, which are shown together, differ if possible."""
         rows = [row for row in self.boards[task.name].standings if not row.is_control]
-        best, *others = sorted(rows, key=lambda row: row.rank is None)
-
-        def is_same(row: Standing) -> bool:
-            first, second = (self.scored.scores[shown.system][task.name].recalls for shown in (best, row))
-            return np.array_equal(first, second)
-
-        return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
+        return tuple(sorted(rows, key=lambda row: row.rank is None))
 
     def foremost(self, task: Task) -> tuple[Standing, ...]:
         """Return the few rows that charts draw where all are too many: four runs, the best control, the oracle."""
@@ -106,10 +111,38 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
     read = (instance.cluster for instance in scored.dataset.instances(scored.n_instances))
     return Findings(
         scored=scored,
-        boards={task.name: board_of(scored, task, resampling) for task in scored.tasks},
+        boards={task.name: board_of(scored, task, resampling).merged for task in scored.tasks},
         resampling=resampling,
         n_papers=len(set(read if first.counts.not_applicable else first.clusters)),
     )
+
+
+class Missed(NamedTuple):
+    """Of the aspects that count on a task and that a sentence states, those that no counted system finds."""
+
+    n_missed: int
+    n_stated: int
+    n_systems: int
+    is_listed: bool  # the page holds the papers, and so their list
+
+
+def missed_of(findings: Findings, viewed: ViewerData, *, is_listed: bool) -> dict[str, Missed]:
+    """Return by task what all missed; a system finds also what it covers only by chance, as in `RowGrades.found`."""
+    scored, first = findings.scored, next(iter(findings.scored.scores.values()))
+    records = [shown.record for shown in viewed.systems if shown.record.is_counted]
+    systems = [(scored.controls if record.is_control else scored.scores)[record.label] for record in records]
+    rows = {task: {instance_id: row for row, instance_id in enumerate(first[task.name].ids)} for task in findings.tasks}
+    columns = {task: [of[task.name].selections for of in systems if task.name in of] for task in findings.tasks}
+    n_missed, n_stated = Counter[Task](), Counter[Task]()
+    for instance in findings.dataset.instances(scored.n_instances):
+        for task in findings.tasks:
+            if (row := rows[task].get(instance.id)) is not None:
+                coverage = coverage_of(instance.labels, task.scope)
+                selections = (column[row] for column in columns[task])
+                found = coverage.mask_of(index for one in selections for index in (*one.certain, *one.tied))
+                n_stated[task] += coverage.coverable.bit_count()
+                n_missed[task] += (coverage.coverable & ~found).bit_count()
+    return {task.name: Missed(n_missed[task], n_stated[task], len(columns[task]), is_listed) for task in findings.tasks}
 
 
 # The papers of a report: their records are made of the answers as they were scored, so that none is graded twice.
@@ -118,9 +151,13 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
 def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None = None) -> ViewerData:
     """Return the data of the report's viewer: the runs and controls of its leaderboards, under the same names."""
     dataset, tasks, scored = findings.dataset, findings.tasks, findings.scored
-    systems = shown_systems(scored.runs, dataset, tasks, scored.rules)
-    labels = list(scored.runs)
-    best = {task.name: tuple(labels.index(row.system) for row in findings.best_runs(task)) for task in tasks}
+    on_a_board = {row.system for board in findings.boards.values() for row in board.standings if row.is_control}
+    systems = shown_systems(scored.runs, dataset, tasks, scored.rules, scored.controls.keys() - on_a_board)
+    best = {}
+    for task in tasks:
+        rows = findings.best_runs(task)
+        in_order = dict.fromkeys([*(row.system for row in rows), *(label for row in rows for label in row.systems)])
+        best[task.name] = tuple(map(list(scored.runs).index, in_order))
     return ViewerData(title=title, dataset=dataset, tasks=tasks, systems=systems, best=best, exchanges=exchanges)
 
 

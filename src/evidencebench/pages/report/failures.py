@@ -1,19 +1,39 @@
 """Answers that failed, and what answers cost; an answer counts once, also where it serves several tasks."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from statistics import median
+from typing import NamedTuple
+from urllib.parse import urlencode
 
-from evidencebench.pages.html import Node
-from evidencebench.pages.report.blocks import folding_part, note, section, table_node
+from evidencebench.data.tasks import Task
+from evidencebench.errors import EvidenceWarning
+from evidencebench.pages.figures.charts import BROAD, NARROW, RowAxis
+from evidencebench.pages.figures.data import Series, bar_title, fit_text, shown_name, title_name, value_text
+from evidencebench.pages.figures.drawing import (
+    MARGIN,
+    Scale,
+    chart,
+    line,
+    look_of,
+    marker,
+    percent_lines,
+    text,
+    ticks,
+)
+from evidencebench.pages.html import Child, Node, beginning_of, node
+from evidencebench.pages.report.blocks import by_task, figure, folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
+from evidencebench.pages.viewer import task_title
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.significance import cost_text, notes_line, seconds_text
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell
-from evidencebench.wording import counted, without_folders
+from evidencebench.wording import counted, shown_seconds, without_folders
 
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, int]:
@@ -34,10 +54,11 @@ _ALL_WELL = (
 )
 
 
-def failures_section(findings: Findings) -> Node:
+def failures_section(findings: Findings, *, has_papers: bool) -> Node:
     notes = {label: notes_of(run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
+    listed = findings.scored.runs if has_papers else ()
     rows = [
-        [row.system, row.kind, f"{row.n:,} of {row.n_all:,}" if row.n_all else "", row.task, without_folders(row.text)]
+        [row.system, row.kind, _counted(row, is_listed=row.system in listed), row.task, without_folders(row.text)]
         for row in findings.scored.warnings
     ]
     return section(
@@ -48,6 +69,15 @@ def failures_section(findings: Findings) -> Node:
         *_left_out(findings),
         _replies(notes),
     )
+
+
+def _counted(row: EvidenceWarning, *, is_listed: bool) -> str | Node:
+    """Return how many answers of how many; where the page lists the papers of just these, with a link to them."""
+    text, status = f"{row.n:,} of {row.n_all:,}" if row.n_all else "", row.kind.partition(":")[0]
+    if not is_listed or status not in {"failed", "empty", "missing"} or row.system != beginning_of(row.system):
+        return text  # a name that is too long to be shown whole is none for an address
+    asked = urlencode({"a": row.system, "task": row.task, "only": f"answer_{status}"})
+    return node("a", {"href": f"#/papers?{asked}"}, text)
 
 
 def _left_out(findings: Findings) -> list[Node]:
@@ -78,7 +108,34 @@ def _replies(notes: Mapping[str, Mapping[str, int]]) -> Node | None:
     return table_node("Replies of language models by class", ["run", "replies", *classes], rows)
 
 
-def costs_section(findings: Findings) -> Node:
+class Spent(NamedTuple):
+    """What a run's answers on a task took; 0 where nothing was paid or timed, or it is not known."""
+
+    dollars: float
+    seconds: float  # of all its replies, or of the person
+    words: str
+    bar: Series  # its recall
+
+
+def spent_on(findings: Findings, task: Task) -> list[Spent]:
+    """Return what answers on a task took, of the runs that note it, the dearest first."""
+    spent = []
+    rows = [row for row in findings.boards[task.name].standings if not row.is_control]
+    for label, row in [(label, one) for one in rows for label in one.systems]:
+        run = findings.scored.runs[label]
+        notes = notes_of(run, (key for key in findings.graded_answers(run) if key[1] in (None, task.name)))
+        dollars = notes.get("cost_microusd", 0) / 1e6
+        seconds = notes.get("milliseconds", 0) / 1000 or notes.get("seconds", 0)
+        least = "at least " if {"unpriced_replies", "maybe_charged"} & notes.keys() else ""
+        words = [f"{least}${dollars:,.4f}"] * bool(dollars) + [shown_seconds(seconds)] * bool(seconds)
+        if words:
+            number = findings.number_of(label, is_control=False)
+            bar = replace(findings.bar(row), name=label, number=number)
+            spent.append(Spent(dollars, seconds, ", ".join(words), bar))
+    return sorted(spent, key=lambda one: one[:2], reverse=True)
+
+
+def costs_section(findings: Findings, spent: Mapping[str, Sequence[Spent]], *, has_papers: bool) -> Node:
     runs = findings.every_run
     notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run, run.done))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
@@ -91,7 +148,7 @@ def costs_section(findings: Findings) -> Node:
     asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
     counts = ("requests", "prompt_tokens", "completion_tokens")
     texts = {label: (cost_text(notes[label]) or "none noted", seconds_text(notes[label])) for label in asked}
-    spent: list[list[Cell]] = [
+    models: list[list[Cell]] = [
         [*named[label], *(notes[label].get(name, 0) for name in counts), *texts[label]] for label in asked
     ]
     title = "All that the runs note"
@@ -99,6 +156,9 @@ def costs_section(findings: Findings) -> Node:
     return section(
         "costs",
         "Cost",
+        *by_task(
+            findings.tasks if any(spent.values()) else (), lambda task: _cost_figure(findings, task, spent[task.name])
+        ),
         note(
             "Counted over all answers that a run holds: the tables say how many they are, and how many are graded here."
         )
@@ -107,12 +167,13 @@ def costs_section(findings: Findings) -> Node:
         table_node(
             "Language models",
             ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost", "time"],
-            spent,
+            models,
         )
         or note("No run here asked a language model, so none has a cost."),
         note(
             "A reply that was stored before counts what it cost then, and one that serves several answers counts for "
-            "each. What a provider did not price is never counted as $0."
+            "each. What a provider did not price is never counted as $0. ",
+            node("a", {"href": "#/replies"}, "All replies, with a filter") if has_papers else None,
         )
         if asked
         else None,
@@ -130,3 +191,61 @@ def _seconds(run: RunFile) -> list[int]:
     is_person = run.header is not None and run.header.system.name == SYSTEM_NAME
     answers = (run.answer(*key) for key in run.done if is_person)
     return [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]
+
+
+# Recall against cost.
+
+_SPANS = 10  # costs that differ by such a factor are on a log axis
+_LONGEST_LOG = 3
+_TOP, _BOTTOM, _LINE = 58, 274, 14
+
+
+def _cost_figure(findings: Findings, task: Task, spent: Sequence[Spent]) -> list[Child]:
+    """Return recall against dollars, or against seconds where nothing was paid."""
+    is_paid = any(one.dollars for one in spent)
+    points = [(cost, one.bar) for one in spent if (cost := one.dollars if is_paid else one.seconds)]
+    extent = counted(findings.boards[task.name].standings[0].recall.n, "paper")
+    told = (
+        f"Aspect recall ({task_title(task)}, {extent}) against what the answers took, of the runs that note it: the "
+        "higher and the further left, the better. Upright lines are "
+        f"{100 * findings.resampling.level:g} % intervals that resample papers."
+    )
+    unit = f"{'dollars' if is_paid else 'seconds'} for {extent}"
+    title = f"Recall against {unit.partition(' ')[0]}, {task_title(task)}"
+    return [figure(told, *(_cost_chart(points, title, unit, width) for width in (NARROW, BROAD)))] if points else []
+
+
+def _cost_chart(points: Sequence[tuple[float, Series]], title: str, unit: str, width: int) -> Node:
+    low, high = min(cost for cost, _ in points), max(cost for cost, _ in points)
+    is_log = high >= _SPANS * low
+    scaled: Callable[[float], float] = math.log10 if is_log else float
+    low, high = (low / 2, 2 * high) if is_log else (0.0, 1.15 * high)
+    steps = (1,) if is_log and math.log10(high / low) > _LONGEST_LOG else (1, 2, 5)
+    named = [step * 10.0**power for power in range(-9, 10) for step in steps] if is_log else ticks(0, high, most=4)
+    marks = [(scaled(tick), f"{tick:,.9g}") for tick in named if low <= tick <= high]
+    left, right = 50, width - 14
+    across = RowAxis(low=scaled(low), high=scaled(high), start=left, end=right, unit="", ticks=marks)
+    up = Scale(low=0, high=1, start=_BOTTOM, end=_TOP)
+    drawn, free = [], float(_TOP)
+    for cost, bar in sorted(points, key=lambda one: -one[1].point.mean):
+        x, y = across.at(scaled(cost)), up.at(bar.point.mean)
+        free = max(free, y) + _LINE  # names stand below one another
+        side, anchor, room = (8, "start", right - x) if x < width / 2 else (-8, "end", x - left)
+        name = text(x + side, free - _LINE + 4, fit_text(shown_name(bar.name), room), "chart-name", anchor)
+        ends = [up.at(end) for end in bar.point.interval or ()]
+        interval = line(x, ends[0], x, ends[1], "chart-interval") if ends else None
+        parts = (node("title", None, bar_title(bar)), interval, marker(x, y, bar.number), name)
+        drawn.append(node("g", {"class": look_of(bar)}, *parts))
+    words = (f"{title_name(bar.name)}: {cost:,.4g} {unit}, recall {value_text(bar.point)} %" for cost, bar in points)
+    return chart(
+        title,
+        "; ".join(words),
+        text(MARGIN, _TOP - 10, "aspect recall, %", "chart-tick"),
+        *percent_lines(up, left, right),
+        *across.lines(_TOP, _BOTTOM),
+        *across.names(_BOTTOM + 15),
+        text(width / 2, _BOTTOM + 32, f"{unit}{', log scale' * is_log}", "chart-tick", "middle"),
+        *drawn,
+        height=_BOTTOM + 46,
+        width=width,
+    )

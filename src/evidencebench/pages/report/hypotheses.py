@@ -1,6 +1,6 @@
 """Whether systems use the hypothesis: each run beside runs of the same system that were asked changed queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
 
 import msgspec
@@ -8,15 +8,15 @@ import msgspec
 from evidencebench.data.tasks import Task
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.pages.figures.charts import RowAxis, row_mark
-from evidencebench.pages.figures.data import bar_of, reach_of
+from evidencebench.pages.figures.charts import RowAxis, difference_axis
+from evidencebench.pages.figures.data import bar_of
 from evidencebench.pages.html import Child, Node, node
 from evidencebench.pages.report.blocks import (
-    axis_head,
     by_task,
     code,
     folding_part,
-    framed_table,
+    interval_cell,
+    interval_table,
     isolated_name,
     isolated_names,
     list_node,
@@ -24,10 +24,12 @@ from evidencebench.pages.report.blocks import (
     paragraph,
     points_text,
     section,
+    system_cell,
     table_node,
     terms_node,
 )
 from evidencebench.pages.report.data import Findings
+from evidencebench.pages.viewer import task_title
 from evidencebench.runs.header import QueryControl
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
@@ -36,26 +38,19 @@ from evidencebench.scoring.score_runs import (
     NOT_MEASURED,
     changed_partners,
     reads_hypothesis,
-    results_of_runs,
 )
-from evidencebench.scoring.significance import p_text, percent, signed
+from evidencebench.scoring.significance import ALPHA, p_text, percent
 from evidencebench.specification import write_specification
 from evidencebench.tables import Cell
 
-_WRONG = "wrong hypothesis"
-_PLOT, _VALUE = {"class": "forest-plot"}, {"class": "forest-value"}
+WRONG = "wrong hypothesis"
 
 
-def hypotheses_section(findings: Findings, data: str) -> Node:
+def hypotheses_section(findings: Findings, results: Sequence[ControlResult], data: str) -> Node:
     partners = changed_partners(findings.scored)
-    results = results_of_runs(findings.scored, findings.resampling)
     used = [partner for by_control in partners.values() for partner in by_control.values()]
     unused = [label for label in findings.scored.changed if label not in used]
-    unmeasured = {
-        label: run
-        for label, run in findings.scored.runs.items()
-        if QueryControl(name="wrong_hypothesis") not in partners[label]
-    }
+    unmeasured = _unmeasured(findings)
     return section(
         "hypotheses",
         "Does it use the hypothesis?",
@@ -64,7 +59,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
             "hypothesis. A high score alone does not show that a system used the hypothesis. Of two papers, one is a "
             "stranger, whose sentences cover nothing. Runs with changed queries are on no leaderboard."
         ),
-        *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results, unmeasured)),
+        *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results)),
         _results_table(results) if results else None,
         _runs_without_partner(findings, unmeasured, data),
         note(
@@ -78,30 +73,39 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     )
 
 
+def _unmeasured(findings: Findings) -> dict[str, RunFile]:
+    partners, wrong = changed_partners(findings.scored), QueryControl(name="wrong_hypothesis")
+    return {label: run for label, run in findings.scored.runs.items() if wrong not in partners[label]}
+
+
+def uses_of(findings: Findings, task: Task, results: Sequence[ControlResult]) -> dict[str, str]:
+    """Return run -> what is known of whether it uses the hypothesis on a task, in words."""
+    unmeasured = _unmeasured(findings).items()
+    uses: dict[str, str] = {label: NOT_MEASURED if reads_hypothesis(run) else "cannot" for label, run in unmeasured}
+    wrong = (result for result in results if result.comparison.task == task and result.control == WRONG)
+    return uses | {result.system: use_of_hypothesis(result) for result in wrong}
+
+
 # The verdict on each task in words, how choices change, and the recall with own and changed queries.
 
 
-def _use_blocks(
-    findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, RunFile]
-) -> list[Child]:
-    labels = [row.system for row in findings.boards[task.name].standings if not row.is_control]
+def _use_blocks(findings: Findings, task: Task, results: Sequence[ControlResult]) -> list[Child]:
+    rows = [row for row in findings.boards[task.name].standings if not row.is_control]
+    labels = [label for row in rows for label in row.systems]
     here = sorted(
         (result for result in results if result.comparison.task == task), key=lambda result: labels.index(result.system)
     )
     controls = dict.fromkeys(result.control for result in results)
     by_control = {name: [result for result in here if result.control == name] for name in controls}
-    wrong = by_control.get(_WRONG, [])
-    uses = {label: NOT_MEASURED if reads_hypothesis(run) else "cannot" for label, run in unmeasured.items()}
-    uses.update({result.system: use_of_hypothesis(result) for result in wrong})
+    wrong = by_control.get(WRONG, [])
+    uses = uses_of(findings, task, results)
     facts: list[tuple[Child, Sequence[Child]]] = [
         (node("strong", None, use), isolated_names(systems))
         for use in (*USES, NOT_MEASURED)
         if (systems := [label for label in labels if uses.get(label) == use])
     ]
     blocks: list[Child] = [node("div", {"class": "finding"}, terms_node(facts))]
-    blocks += [
-        _table(findings, control, rows, has_words=control == _WRONG) for control, rows in by_control.items() if rows
-    ]
+    blocks += [_table(findings, control, rows) for control, rows in by_control.items() if rows]
     meaning = note(
         "Overlap: of the sentences chosen with the own or the wrong hypothesis, those chosen with both. Reads it: "
         "recall is significantly higher with the own one. Changes little: that is not shown, and the overlap lies "
@@ -112,41 +116,50 @@ def _use_blocks(
     return [*blocks, meaning] if wrong else blocks
 
 
-def _table(findings: Findings, control: str, results: Sequence[ControlResult], *, has_words: bool) -> Node:
-    reach = reach_of(result.comparison.test.difference for result in results)
-    ticks = [(end, signed(100 * end, "+.0f") if end else "0") for end in (-reach, 0.0, reach)]
-    shares, points = RowAxis(), RowAxis(low=-reach, high=reach, ticks=ticks, rule=0.0)
+def _table(findings: Findings, control: str, results: Sequence[ControlResult]) -> Node:
+    shares, points = RowAxis(), difference_axis(result.comparison.test.difference for result in results)
 
-    def row(result: ControlResult) -> Node:
-        difference, overlap = result.comparison.test.difference, result.comparison.overlap
+    def rows(result: ControlResult) -> Iterator[Node]:
         number = findings.number_of(result.system, is_control=False)
-        plot = None if overlap is None else row_mark(shares, bar_of(result.system, overlap, number=number))
-        return node(
+        names = result.system, findings.short_name(result.system)
+        overlap, difference = result.comparison.overlap, result.comparison.test.difference
+        chosen = bar_of(result.system, overlap, number=number) if overlap else None
+        gain = bar_of(result.system, difference, number=number)
+        yield node(
             "tr",
             None,
-            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(result.system)),
-            node("td", {"class": "use-word"}, use_of_hypothesis(result)) if has_words else None,
-            node("td", _PLOT, plot),
-            node("td", _VALUE, percent(overlap, alone="")),
-            node("td", _PLOT, row_mark(points, bar_of(result.system, difference, number=number))),
-            node("td", _VALUE, points_text(difference)),
-            node("td", _VALUE, p_text(result.adjusted)),
+            system_cell(*names, use_of_hypothesis(result) if control == WRONG else ""),
+            interval_cell(shares, chosen, percent(overlap, alone="")) if chosen else node("td"),
+            interval_cell(points, gain, points_text(difference), signed=True),
+            node("td", {"class": "forest-value"}, p_text(result.adjusted)),
         )
+        if words := _interval_alone(result):
+            yield node("tr", {"class": "told"}, node("td", {"colspan": 4}, words))
 
-    def head(name: str) -> Node:
-        return node("th", {"scope": "col"}, node("span", None, name))
-
-    columns = (
-        head("system"),
-        head("verdict") if has_words else None,
-        axis_head("plot of the overlap", shares),
-        head("overlap, %"),
-        axis_head("plot of the difference", points),
-        head("own − changed, points"),
-        head("p"),
+    first = results[0].comparison
+    told = (
+        f": overlap of the sentences chosen with own and with changed queries, and recall with own less that with "
+        f"changed ones ({task_title(first.task)}, {first.test.difference.extent}). Lines are "
+        f"{100 * findings.resampling.level:g} % intervals that resample papers, each for its system alone; p is "
+        "adjusted for all systems of the table."
     )
-    name = f"Own against changed queries: {control}"
-    return framed_table(name, "forest uses", columns, map(row, results), caption=name)
+    columns = {"overlap, %": shares, "own − changed, points": points, "p": None}
+    body = (row for result in results for row in rows(result))
+    return interval_table(f"Own against changed queries: {control}", " uses", columns, body, told=told)
+
+
+def _interval_alone(result: ControlResult) -> str:
+    """Return why an interval that leaves out 0 shows nothing; empty where it does not, or the test agrees."""
+    ends, adjusted = result.comparison.test.difference.interval, result.adjusted
+    if ends is None or ends[0] <= 0 <= ends[1] or (adjusted and adjusted.is_significant):
+        return ""
+    why = "too few papers differ for a test" if adjusted is None else f"the test, which is stricter, has p ≥ {ALPHA}"
+    if adjusted and adjusted.n_tests > 1:
+        why = (
+            f"{adjusted.n_tests} systems are tested together, and among several one such interval may come about by "
+            "chance: p is adjusted for that, the interval is not"
+        )
+    return f"↑ The interval leaves out 0, and still no {'gain' if ends[0] > 0 else 'loss'} is shown: {why}."
 
 
 def _results_table(results: Sequence[ControlResult]) -> Node:
@@ -170,7 +183,7 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, RunFile],
         return None
     runs = findings.scored.runs
     whose = "" if len(unmeasured) < len(runs) else " for any run"
-    commands = {label: _command(run, data, list(runs).index(label) + 1) for label, run in unmeasured.items()}
+    commands = {label: control_command(run, data, list(runs).index(label) + 1) for label, run in unmeasured.items()}
     items = [node("span", None, isolated_name(label), ": ", code(text)) for label, text in commands.items() if text]
     others = [label for label, text in commands.items() if not text]
     return folding_part(
@@ -189,7 +202,7 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, RunFile],
     )
 
 
-def _command(run: RunFile, data: str, number: int) -> str:
+def control_command(run: RunFile, data: str, number: int) -> str:
     """Return the command that asks a run's system wrong hypotheses; empty where there is none."""
     header = run.header
     if header is None or header.system.name == SYSTEM_NAME or not reads_hypothesis(run):

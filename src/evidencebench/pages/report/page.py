@@ -1,4 +1,4 @@
-"""The report as one HTML file: its head with the verdict of each task, its sections, its method, and the papers."""
+"""The report as one HTML file: its opening, its sections, its method, and the papers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -23,124 +23,29 @@ from evidencebench.pages.report.blocks import (
     code,
     folding_part,
     isolated_name,
-    isolated_names,
     list_node,
     note,
     paragraph,
-    points_text,
     section,
     table_node,
     terms_node,
 )
 from evidencebench.pages.report.breakdowns import breakdowns_section, curves_of, curves_section, picks_section
-from evidencebench.pages.report.data import Findings, asked_of, findings_of, papers_of, viewer_of
-from evidencebench.pages.report.failures import costs_section, failures_section
+from evidencebench.pages.report.data import Findings, asked_of, findings_of, missed_of, papers_of, viewer_of
+from evidencebench.pages.report.failures import costs_section, failures_section, spent_on
 from evidencebench.pages.report.hypotheses import hypotheses_section
+from evidencebench.pages.report.opening import answers_of, head
 from evidencebench.pages.report.scores import forest, leaderboard_section, pairs_section
 from evidencebench.pages.viewer import ExchangeSource, ViewerData, task_title, viewer_data_of
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.leaderboard import Standing
+from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
-from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels, score_runs
+from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels, results_of_runs, score_runs
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
-from evidencebench.scoring.significance import p_text, percent, score_text
+from evidencebench.scoring.significance import score_text
 from evidencebench.version import __version__
 from evidencebench.wording import counted, without_folders
-
-# The head of the report: for each task the verdict in words, and its forest plot.
-
-_LEVEL = 0.0005  # a difference of recalls that is shown as 0.0 points
-_MOST_NAMED = 5
-
-
-def _head(title: str, *children: Child) -> Node:
-    heading = node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title)
-    attributes = {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"}
-    return node("section", attributes, heading, *children)
-
-
-def _verdict(findings: Findings, task: Task) -> Node:
-    controls, board = findings.label_free_controls(task), findings.boards[task.name]
-    runs = [row for row in board.ranked if not row.is_control and findings.name_of(row) not in controls]
-    if not runs:
-        words = f"On {task.name}, no run here competes: every one is a control or knows the labels."
-        return paragraph(words, look="finding")
-    leader = runs[0]
-    level = [row for row in board.level_with(leader) if row in runs]
-    facts: dict[str, list[Child]] = {}
-    if beaten := [findings.name_of(row) for row in runs[1:] if row not in level]:
-        facts["Beaten"] = [*isolated_names(beaten), f": significantly below {findings.name_of(leader)}."]
-    facts["Controls"] = (
-        _against_controls(findings, task, leader, controls[0])
-        if controls
-        else ["No control that reads no labels stands beside the runs on this task."]
-    )
-    facts["Answers"] = _answers(findings, runs)
-    if board.pairs and not board.can_tell_apart:
-        papers = f"{board.standings[0].recall.extent}, or those on which the systems differ, are too few."
-        facts["Certainty"] = [f"No difference can be significant here: {papers}"]
-    return node("div", {"class": "finding"}, paragraph(*_top(findings, runs, level)), terms_node(facts.items()))
-
-
-def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]) -> list[Child]:
-    leader = runs[0]
-    if not level:
-        whose = f" is the best of {len(runs)} runs" if len(runs) > 1 else ""
-        covers = f"{':' if whose else ''} {'it ' if whose else ''}covers {_mean(leader)} of the aspects on average"
-        than = ", significantly more than each other run." if whose else "."
-        return [node("strong", None, isolated_name(findings.name_of(leader)), whose), f"{covers}{than}"]
-    n_level = len(level) + 1  # the best one is level with itself
-    whose = (
-        f"{n_level} of {len(runs)} runs" if n_level < len(runs) else f"All {n_level} runs" if level[1:] else "Both runs"
-    )
-    named = {findings.name_of(row): f" {_mean(row)}" for row in (leader, *level)[:_MOST_NAMED]}
-    more = f", and {n_level - _MOST_NAMED} more" if n_level > _MOST_NAMED else ""
-    return [
-        node("strong", None, f"{whose} are level at the top"),
-        ": ",
-        *isolated_names(named),
-        f"{more} of the aspects on average. No difference to ",
-        isolated_name(findings.name_of(leader)),
-        " among them is significant.",
-    ]
-
-
-def _mean(row: Standing) -> str:
-    alone = "" if row.recall.interval else f" ({row.recall.alone}: no interval)"
-    return f"{percent(row.recall, alone='')} %{alone}"
-
-
-def _against_controls(findings: Findings, task: Task, leader: Standing, control: str) -> list[Child]:
-    board = findings.boards[task.name]
-    pair = board.pair(leader, next(row for row in board.ranked if findings.name_of(row) == control))
-    difference = pair.test.difference if pair.first is leader else pair.test.difference.negated
-    how = f"{'' if pair.is_significant else 'not '}significantly {'above' if difference.mean > 0 else 'below'}"
-    if not pair.is_significant and abs(difference.mean) < _LEVEL:
-        how = "level with"
-    p = "too few papers differ for a test" if pair.adjusted is None else p_text(pair.adjusted, "p")
-    return [
-        isolated_name(findings.name_of(leader)),
-        " is ",
-        node("strong", None, how),
-        " the best that reads no labels, ",
-        isolated_name(control),
-        f": {points_text(difference)} points, {p}.",
-    ]
-
-
-def _answers(findings: Findings, runs: Sequence[Standing]) -> list[Child]:
-    n_all = sum(row.n for row in runs)
-    words: list[Child] = []
-    for name, verb in (("failed", "failed"), ("empty", "are empty"), ("missing", "are missing")):
-        counts = {findings.name_of(row): n for row in runs if (n := getattr(row, name))}
-        if counts:
-            words.append(f"{'; ' if words else ''}{sum(counts.values()):,} of {counted(n_all, 'answer')} {verb} (")
-            words += [*isolated_names({label: f" {n:,}" for label, n in counts.items()}), ")"]
-    if words:
-        return [*words, ". Each scores 0."]
-    return [f"None of {counted(n_all, 'answer')} failed, is empty or is missing."]
-
 
 # The sections at the end: where the papers are, how the scores were computed, and what decides each of them.
 
@@ -208,15 +113,15 @@ def _method_section(findings: Findings, command: str) -> Node:
 
 def _signatures_section(findings: Findings) -> Node:
     rows = [
-        [row.system, task, score_text(row.recall), row.signature]
-        for task, board in findings.boards.items()
-        for row in board.standings
-        if row.signature is not None
+        [label, task.name, score_text(row.recall), signature_of(findings.scored, label, task, findings.resampling)]
+        for task in findings.tasks
+        for row in findings.best_runs(task)
+        for label in row.systems
     ]
     table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
     dataset, n, n_texts = findings.dataset, findings.scored.n_instances, findings.n_papers
     limit = "" if n == len(dataset.whole) else f"{'the first ' if n < len(dataset) else ''}{n:,} of "
-    texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
+    texts = "" if n == n_texts else f"; as some are of one text or review, intervals and tests count {n_texts:,}"
     runs = {"Runs": _runs(findings.scored.runs)}
     if findings.scored.changed:
         runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.scored.changed.items()})
@@ -260,6 +165,7 @@ def report_page(
     rules: Rules | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
     limit: int | None = None,
+    names: Mapping[PathText, str] | None = None,
     title: str = "",
     largest: int = 20,
     papers: bool | None = None,
@@ -281,7 +187,7 @@ def report_page(
     rules, data, paths, tasks = rules or Rules(), dataset_from(dataset), paths_from(paths), tasks_from(tasks)
     n_instances = min(limit or len(data), len(data))
     if n_instances and paths and not has_labels(data, n_instances):
-        viewed = viewer_data_of(paths, data, tasks, rules=rules, exchanges=exchanges)
+        viewed = viewer_data_of(paths, data, tasks, rules=rules, names=names, exchanges=exchanges)
         runs = {shown.record.label: shown.run for shown in viewed.systems if shown.run is not None}
         viewed = replace(viewed, title=title or _title(data.name, list(runs)))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
@@ -295,6 +201,7 @@ def report_page(
         rules=rules,
         with_selections=True,
         limit=limit,
+        names=names,
         jobs=jobs,
         engine=engine,
         on_progress=lambda n_done, n_all: on_progress(n_done, n_all, "scoring"),
@@ -307,35 +214,53 @@ def report_page(
     shown_data = shareable(shown_data or str(data.path))
     workers = engine_of(engine, jobs, at_most=1 + findings.scored.n_instances // MIN_INSTANCES_A_JOB)
     by_budget = curves_of(findings, largest, workers, lambda n, n_all: on_progress(n, n_all, "recall by budget"))
+    viewed = viewer_of(findings, title, exchanges)
+    compared = results_of_runs(findings.scored, findings.resampling)
+    missed = missed_of(findings, viewed, is_listed=has_papers)
+    spent = {task.name: spent_on(findings, task) for task in findings.tasks}
     sections = [
         leaderboard_section(findings),
         pairs_section(findings, has_papers=has_papers),
-        hypotheses_section(findings, shown_data),
+        hypotheses_section(findings, compared, shown_data),
         picks_section(findings),
         curves_section(findings, by_budget, largest),
         breakdowns_section(findings),
-        failures_section(findings),
-        costs_section(findings),
+        failures_section(findings, has_papers=has_papers),
+        costs_section(findings, spent, has_papers=has_papers),
         _papers_section(findings, shown_data, has_papers=has_papers),
         _method_section(findings, command),
         _signatures_section(findings),
     ]
     links = (node("a", {"href": f"#{part.get('id')}"}, part.findtext("h2")) for part in sections)
-    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, list_node(*links))
+    folded = node("details", {"open": ""}, node("summary", None, "Contents"), list_node(*links))
+    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, folded)
     first_task = findings.tasks[0]
-    head = _head(
+    sharing = {one for board in findings.boards.values() for row in board.standings for one in row.same_answers}
+    top = head(
         title,
         *(
             note(node("strong", None, "Warning: "), isolated_name(row.system), f": {without_folders(row.text)}.")
             for row in scored.warnings
-            if row.system in scored.runs
+            if row.system in scored.runs and not (row.kind == "same answers" and row.system in sharing)
         ),
         None if len(findings.tasks) > 1 else note(f"{task_title(first_task)} ", code(first_task.name)),
-        *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),
+        *by_task(
+            findings.tasks,
+            lambda task: [
+                answers_of(
+                    findings,
+                    task,
+                    shown_data,
+                    results=compared,
+                    missed=missed[task.name],
+                    spent=spent[task.name],
+                ),
+                *forest(findings, task),
+            ],
+        ),
     )
-    results = node("main", {"id": "results"}, _task_switch(findings.tasks), head, contents, *sections)
-    viewed = viewer_of(findings, title, exchanges)
-    return _page(viewed, results, findings.scored.n_instances, papers_of(findings, viewed) if has_papers else None)
+    main = node("main", {"id": "results"}, contents, _task_switch(findings.tasks), top, *sections)
+    return _page(viewed, main, findings.scored.n_instances, papers_of(findings, viewed) if has_papers else None)
 
 
 def write_report(path: PathText, runs: PathText | Iterable[PathText], dataset: Dataset | PathText, **how: Any) -> Path:
@@ -350,13 +275,16 @@ def write_report(path: PathText, runs: PathText | Iterable[PathText], dataset: D
     dataset
         The data set, its path or its catalogue name.
     how
-        ``tasks``, ``rules``, ``resampling``, ``limit``, ``title``, ``papers`` (whether the page holds the papers) and
-        ``largest`` (the last budget of the curves), as in ``evidencebench report``.
+        ``tasks``, ``rules``, ``resampling``, ``limit``, ``title``, ``names`` (path of a run: its name), ``papers``
+        (whether the page holds the papers) and ``largest`` (the last budget of the curves), as in ``evidencebench
+        report``.
 
     Raises
     ------
     RunMismatchError
         If a run is not of this data.
+    RunError
+        If ``names`` has a path that is not among the runs, or one name for two.
     DataError
         If the file cannot be written.
 
@@ -377,7 +305,7 @@ def _unlabelled_results(viewed: ViewerData, n_instances: int, runs: Mapping[str,
     see = "See what each run chose"
     command = ("The papers are not in this page; ", code("evidencebench view"), " shows what each run chose.")
     where = (node("a", {"href": "#/papers"}, see), " in each paper.") if has_papers else command
-    head = _head(
+    top = head(
         viewed.title,
         paragraph(
             "There is nothing to score: the papers have no labels, so no answer is right or wrong.", look="finding"
@@ -389,7 +317,7 @@ def _unlabelled_results(viewed: ViewerData, n_instances: int, runs: Mapping[str,
         ),
         _facts(viewed.dataset, counted(n_instances, "paper"), {"Runs": _runs(runs)}),
     )
-    return node("main", {"id": "results"}, head)
+    return node("main", {"id": "results"}, top)
 
 
 def _task_switch(tasks: Sequence[Task]) -> Node | None:
@@ -406,7 +334,7 @@ def _task_switch(tasks: Sequence[Task]) -> Node | None:
 def _title(data: str, runs: Sequence[str]) -> str:
     title = f"{data}: {', '.join(runs)}"
     is_short = len(runs) <= _MOST_RUNS_IN_TITLE and len(title) <= _LONGEST_TITLE
-    return title if is_short else beginning_of(f"{counted(len(runs), 'run')} on {data}")
+    return title if is_short else beginning_of(data)
 
 
 def argument_of(path: Path) -> str:

@@ -22,11 +22,11 @@ from evidencebench.pages.report.blocks import (
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
 from evidencebench.runs.oddities import TRAINED_ON_IT
-from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
+from evidencebench.scoring.compare import Pair, mean_overlaps
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.significance import ALPHA, p_text, percent
-from evidencebench.tables import Cell
+from evidencebench.tables import Cell, shortened_apart
 
 
 def leaderboard_section(findings: Findings) -> Node:
@@ -35,28 +35,33 @@ def leaderboard_section(findings: Findings) -> Node:
         "leaderboard",
         "Leaderboard",
         note(
-            "The plot above as a table for each task, with the answers that failed, and all tasks beside one another. "
             "A system ranks above another only where their difference is significant, so it has a range of ranks. "
             "* A control, computed here; oracle knows the labels: it is the ceiling and has no rank.",
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
+        *by_task(findings.tasks, lambda task: [_board(findings, task)]),
         folding_part("All tasks, in one table", _overview(findings)) if len(findings.tasks) > 1 else None,
-        *by_task(findings.tasks, lambda task: [folding_part("This task, as a table", _board(findings, task))]),
     )
 
 
 def _overview(findings: Findings) -> Node | None:
-    shown = {
-        task: {
-            _name(findings, row): f"{percent(row.recall, alone='')}{f' ({row.rank_text})' if row.rank else ''}"
-            for row in board.standings
-        }
-        for task, board in findings.boards.items()
-    }
-    names = dict.fromkeys(name for rows in shown.values() for name in rows)
+    rows: dict[tuple[str, bool], dict[str, Standing]] = {}
+    for task, board in findings.boards.items():
+        for row in board.standings:
+            for system in row.systems:
+                rows.setdefault((system, row.is_control), {})[task] = row
+    lines: dict[str, list[Cell]] = {}
+    for (system, _), of_system in rows.items():
+        names = {_name(findings, row) for row in of_system.values()}
+        cells: list[Cell] = [_in_short(of_system.get(task)) for task in findings.boards]
+        lines.setdefault(names.pop() if len(names) == 1 else system, cells)
     title = "Mean aspect recall in % [interval] (ranks), by task"
-    rows = [[name, *(cells.get(name) for cells in shown.values())] for name in names]
-    return table_node(title, ["system", *shown], rows)
+    cells_of = [[name, *cells] for name, cells in lines.items()]
+    return table_node(title, ["system", *findings.boards], cells_of)
+
+
+def _in_short(row: Standing | None) -> str:
+    return "" if row is None else f"{percent(row.recall, alone='')}{f' ({row.rank_text})' if row.rank else ''}"
 
 
 def _name(findings: Findings, row: Standing) -> str:
@@ -110,7 +115,7 @@ def forest(findings: Findings, task: Task) -> list[Node]:
 def _system_name(findings: Findings, row: Standing) -> list[Child]:
     seen = "\u00a0†" if row.trained_on_it else ""
     few = node("span", {"class": "muted"}, f" ({row.unfinished} done)") if row.unfinished else None
-    return [isolated_name(findings.name_of(row)), seen, few]
+    return [isolated_name(*findings.names_of(row)), seen, few]
 
 
 def _level(position: int, group: Sequence[int], letter: str) -> Node:
@@ -130,19 +135,22 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
     if has_groups:
         words.append(
             f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by "
-            f"{findings.resampling.test_name} of papers ({holm_text(board.pairs)}). Two without one differ "
+            f"{findings.resampling.test_name} of papers, adjusted for the number of pairs. Two without one differ "
             "significantly."
         )
-    extent = board.standings[0].recall.extent
-    words.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {extent}.")
+    words.append(f"Lines: {100 * findings.resampling.level:g} % intervals.")
     if ceiling is not None:
         words.append(f"Dashed: the ceiling, {100 * ceiling.recall.mean:.1f} %.")
     if any(row.unfinished for row in board.standings):
         words.append("Hollow with a dashed line: unfinished; what has no answer counts as 0.")
     if any(row.is_control for row in board.ranked):
         words.append("* A control, computed here.")
+    if board.sameness:
+        words.append(f"{board.sameness}.")
     return " ".join(words)
 
+
+_LONGEST_HEAD = 20  # characters of a name that stands upright
 
 # Every pair of ranked systems of a task as a matrix, by the tests that decide its leaderboard; and the pair in detail.
 
@@ -179,22 +187,24 @@ def _matrix(findings: Findings, task: Task) -> Node:
         name = node("th", {"scope": "row", "class": "pair-name"}, *_system_name(findings, row))
         cells = (cell(pair) for pair in board.pairs if pair.first is row)
         rows.append(node("tr", None, name, empty, *cells))
-    heads = (
-        node("th", {"scope": "col"}, node("span", None, isolated_name(findings.name_of(row)))) for row in ranked[1:]
-    )
+    names = (isolated_name(*findings.names_of(row, _LONGEST_HEAD)) for row in ranked[1:])
+    heads = (node("th", {"scope": "col"}, node("span", None, name)) for name in names)
     return framed_table(f"Differences of all pairs, {task_title(task)}", "pairs", [node("td"), *heads], rows)
 
 
 def _pairs_data(findings: Findings) -> dict[str, object]:
     """Return what the page's script shows of pairs.
 
-    ``names`` are those of the systems in the page's addresses. ``tasks`` has by task's name: the places of its systems
-    in ``names``, the best first; of these the two best runs, or a run and the best control; and the pairs. A pair is
+    ``names`` are those of the systems in the page's addresses, ``shown`` has them as they are cut. ``tasks`` has by
+    task's name: the places of its systems in ``names``, the best first; of these the two best runs, or a run and the
+    best control; those that share another's row; and the pairs. A pair is
     [places of the first and the second on the leaderboard, difference in points, both ends of its interval, p as text,
     whether it is significant, papers on which the first is better, equal and worse, detectable difference, overlap of
     the selections in %]; None where there is no such number.
     """
-    names = list(dict.fromkeys(_address(findings, row) for board in findings.boards.values() for row in board.ranked))
+    rows = [row for board in findings.boards.values() for row in board.ranked]
+    firsts = [_address(findings, row) for row in rows]
+    names = list(dict.fromkeys([*firsts, *(system for row in rows for system in row.same_answers)]))
     tasks: dict[str, dict[str, object]] = {}
     for task in findings.tasks:
         board, columns = findings.boards[task.name], findings.columns(task)
@@ -215,10 +225,11 @@ def _pairs_data(findings: Findings) -> dict[str, object]:
         tasks[task.name] = {
             "systems": [names.index(_address(findings, row)) for row in ranked],
             "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
+            "same": [(system, row.system) for row in ranked for system in row.same_answers],
             "pairs": pairs,
-            "told": f"p is by {findings.resampling.test_name} of papers, {holm_text(board.pairs)}.",
+            "told": f"p is by {findings.resampling.test_name} of papers, adjusted for the number of pairs (Holm).",
         }
-    return {"names": names, "tasks": tasks}
+    return {"names": names, "shown": list(shortened_apart(names).values()), "tasks": tasks}
 
 
 def _address(findings: Findings, row: Standing) -> str:

@@ -1,0 +1,232 @@
+"""The desk of a review in a real browser: the table, a cell with its paper, two tabs and two people."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import NewPage, assert_accessible, box_of, say_name
+from printing import Sheet, sentences
+from serving_commands import Serving
+
+pytest.importorskip("starlette", reason="needs the extra 'view'")
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+_QUESTIONS = f"Does tea lower blood pressure?\nDoes coffee raise the heart rate? {HOSTILE}\n"
+_JATS = """<?xml version="1.0"?>
+<article><front><article-meta><title-group><article-title>Tea and &lt;img src=x onerror=alert(3)&gt;</article-title>
+</title-group><abstract><p>In a trial of 120 adults, tea lowered blood pressure by 3.1 mmHg (p = 0.004).</p></abstract>
+</article-meta></front><body><sec><title>Results</title><p>Blood pressure fell by 3.1 mmHg with tea (p = 0.004).
+Heart rate did not change. &lt;script&gt;alert(4)&lt;/script&gt; was typed by a participant.</p></sec></body></article>
+"""
+
+
+def _tea_pdf(n_pages: int = 9) -> bytes:
+    sheet = Sheet()
+    for number in range(n_pages):
+        y = sheet.line(72, 90, "Tea and pressure" if number == 0 else "Results", size=16) and 130
+        for sentence in sentences(6, "tea" if number == 0 else "coffee", start=6 * number + 1):
+            y = sheet.paragraph(72, y, sentence) + 12
+        sheet.end_page()
+    return sheet.pdf()
+
+
+@pytest.fixture(scope="module")
+def tea_pdf() -> bytes:
+    return _tea_pdf()
+
+
+@pytest.fixture
+def url(serving: Serving, tmp_path: Path, tea_pdf: bytes) -> Iterator[str]:
+    """Serve a desk of a PDF, a JATS file and a file that is no paper, with two questions."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.pdf").write_bytes(tea_pdf)
+    (folder / "b.xml").write_text(_JATS)
+    (folder / "c.pdf").write_bytes(b"%PDF-1.4 broken")
+    (tmp_path / "questions.txt").write_text(_QUESTIONS)
+    with serving("review", str(folder), "--questions", str(tmp_path / "questions.txt")) as (address, _):
+        yield address
+
+
+def sign_in(page: Page, url: str, name: str = "Ada") -> None:
+    say_name(page, url, name)
+    expect(page.locator(".desk-progress")).to_contain_text("6 of 6 answers found. 2 could not be answered.")
+
+
+def open_cell(page: Page, url: str, place: str) -> None:
+    page.goto(f"{url}#/{place}")
+    expect(page.locator(".cell-choices")).to_be_visible()
+
+
+def saved(page: Page) -> None:
+    expect(page.locator(".pick-saved")).to_have_text("Saved.")
+
+
+def test_the_table_is_read_filtered_and_exported_with_keys(url: str, page: Page) -> None:
+    sign_in(page, url)
+    press, cell = page.keyboard.press, page.locator(".desk-table a:focus")
+    expect(cell).to_have_attribute("href", "#/review/0.0")
+    for key, place in (("ArrowRight", "0.1"), ("ArrowDown", "1.1"), ("Home", "1.0"), ("Control+End", "2.1")):
+        press(key)
+        expect(cell).to_have_attribute("href", f"#/review/{place}")
+    press("u")
+    expect(cell).to_have_attribute("href", "#/review/0.0")  # nothing can be decided of a paper that is not read
+    press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_contain_text("next undecided cell")
+    press("Escape")
+    press("ArrowDown")
+    press("Enter")
+    expect(page.locator(".cell-quote").first).to_be_focused()
+    press("2")
+    saved(page)
+    press("Escape")
+    decided = page.locator('.desk-table a[href="#/review/1.0"]')
+    expect(decided).to_contain_text("You: reports a decrease")
+    expect(page.locator(".desk-progress")).to_contain_text("You have decided 1.")
+    expect(page.locator(".desk-table")).to_contain_text("<img src=x onerror=alert(3)>")
+    page.get_by_label("Show").select_option("decided")
+    expect(page.locator(".desk-table tbody tr:visible")).to_have_count(1)
+    expect(decided).to_have_attribute("tabindex", "0")  # Tab reaches a cell that is shown
+    page.get_by_label("Show").select_option("all")
+    page.get_by_label("With the words").fill("participant tea")
+    expect(page.locator(".desk-table tbody tr:visible")).to_have_count(0)
+    page.get_by_label("With the words").fill("tea onerror")
+    expect(page.locator(".desk-table tbody tr:visible")).to_have_count(1)
+    page.get_by_text("Download").click()
+    with page.expect_download() as downloads:
+        page.get_by_role("link", name="Table as CSV").click()
+    assert "reports a decrease" in Path(downloads.value.path()).read_text(encoding="utf-8")
+
+
+def test_a_cell_is_decided_with_keys_alone(url: str, page: Page) -> None:
+    sign_in(page, url)
+    press = page.keyboard.press
+    press("ArrowDown")
+    press("Enter")
+    expect(page.locator(".pick-eyebrow")).to_contain_text("Cell 3 of 6")
+    quotes = page.locator(".cell-quote")
+    expect(quotes.first).to_be_focused()
+    press("a")
+    expect(page.locator(".cell-rows li").first).to_have_class("is-accepted")
+    press("j")
+    press("r")
+    expect(page.locator(".cell-rows li").nth(1)).to_have_class("is-rejected")
+    press("k")
+    expect(quotes.first).to_be_focused()
+    press("2")
+    expect(page.locator(".pick-facts")).to_contain_text("You say: reports a decrease.")
+    press("n")
+    page.keyboard.type(f"1 of 2 {HOSTILE}")
+    press("Escape")
+    press("t")
+    expect(page.locator(".pick-sentence:focus")).to_have_count(1)
+    press("ArrowDown")
+    press("Space")
+    saved(page)
+    n_accepted = page.locator('.pick-sentence[aria-pressed="true"]').count()
+    page.reload()
+    expect(page.locator('.pick-sentence[aria-pressed="true"]')).to_have_count(n_accepted)
+    expect(page.get_by_label("Note")).to_have_value(f"1 of 2 {HOSTILE}")
+    press("]")
+    expect(page.locator(".pick-eyebrow")).to_contain_text("Cell 4 of 6")
+    press("[")
+    expect(page.locator(".pick-eyebrow")).to_contain_text("Cell 3 of 6")
+    press("u")
+    expect(page.locator(".pick-eyebrow")).to_contain_text("Cell 4 of 6")
+    press("Escape")
+    expect(page.locator(".desk-table a:focus")).to_be_visible()
+
+
+def test_sentences_are_marked_and_added_on_the_pages_of_a_pdf(url: str, page: Page) -> None:
+    sign_in(page, url)
+    open_cell(page, url, "review/0.0")
+    first, pictures = page.locator(".cell-quote").first, page.locator(".pdf-page img")
+    expect(pictures).to_have_count(9)
+    is_loaded = "images => images.filter((image) => image.naturalWidth > 0).length"
+    expect(page.locator("rect.is-current").first).to_be_in_viewport()
+    expect(page.locator(".pdf-page:has(rect.is-current) img").first).not_to_have_js_property("naturalWidth", 0)
+    assert pictures.evaluate_all(is_loaded) < 9  # pages that are far away are not asked for
+    marked = box_of(page.locator("rect.is-found").first)
+    assert marked["width"] > 100
+    assert marked["height"] < 40
+    n_found = page.locator(".cell-rows li").count()
+    plain = page.locator('rect[class=""]').first
+    added = plain.get_attribute("data-index")
+    plain.click()
+    expect(page.locator(f'rect[data-index="{added}"]').first).to_have_class("is-accepted")
+    expect(page.locator(".cell-rows li")).to_have_count(n_found + 1)
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(page.locator(f"#pick-{added}")).to_have_attribute("aria-pressed", "true")
+    expect(pictures.first).to_be_hidden()
+    first.click()
+    expect(page.locator(".pick-sentence.is-current")).to_be_in_viewport()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".cell-rows li")).to_have_count(n_found)
+    saved(page)
+
+
+def test_two_tabs_become_one_answer_and_a_clash_is_told(url: str, new_page: NewPage) -> None:
+    one, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
+    for page in (one, other):
+        sign_in(page, url)
+        open_cell(page, url, "review/1.0")
+    one.keyboard.press("a")
+    one.keyboard.press("1")
+    saved(one)
+    other.keyboard.press("j")
+    other.keyboard.press("a")
+    other.keyboard.press("2")
+    expect(other.get_by_role("alert").filter(has_text="There you had decided: reports an increase.")).to_be_visible()
+    expect(other.locator(".cell-rows .is-accepted")).to_have_count(2)
+    expect(other.locator(".pick-facts")).to_contain_text("You say: reports a decrease. Saved.")
+
+
+def test_people_who_differ_are_shown_side_by_side_until_it_is_decided(url: str, new_page: NewPage) -> None:
+    ada, bo = new_page(), new_page()
+    for page, name, key in ((ada, "Ada", "1"), (bo, f"Bo {HOSTILE}", "3")):
+        sign_in(page, url, name)
+        open_cell(page, url, "review/1.0")
+        page.keyboard.press("a")
+        page.keyboard.press(key)
+        saved(page)
+    expect(bo.locator(".cell-others")).to_contain_text("Ada: reports an increase, 1 sentence accepted.")
+    ada.goto(f"{url}#/review")
+    expect(ada.locator(".desk-disputed")).to_have_text("disputed")
+    ada.goto(f"{url}#/agreed")
+    sides = ada.locator(".dispute-sides p")
+    expect(sides).to_have_text([re.compile("reports an increase"), re.compile("reports no difference")])
+    assert_accessible(ada, 390, 1280)
+    ada.locator(".disputes a").click()
+    expect(ada.locator(".cell-others li")).to_have_count(2)
+    ada.keyboard.press("3")
+    saved(ada)
+    ada.keyboard.press("Escape")
+    expect(ada.locator(".queue-done")).to_contain_text("Decided: reports no difference")
+    ada.goto(f"{url}#/review")
+    expect(ada.locator(".desk-agreed")).to_have_text("agreed: reports no difference")
+
+
+def test_the_desk_is_accessible_at_all_widths(url: str, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 400"])
+    page.goto(url)
+    expect(page.get_by_label("Your name")).to_be_visible()
+    assert_accessible(page, 390, 1280)
+    sign_in(page, url)
+    assert_accessible(page, 390, 768, 1280)
+    for place in ("review/0.0", "review/1.1"):
+        open_cell(page, url, place)
+        assert_accessible(page, 1280)
+    page.set_viewport_size({"width": 390, "height": 800})
+    open_cell(page, url, "review/0.1")
+    page.reload()
+    expect(page.locator(".cell-choices")).to_be_visible()
+    expect(page.locator(".pick-text")).to_be_hidden()
+    assert_accessible(page)
+    page.locator(".mode-text").click()
+    expect(page.locator(".cell-choices")).to_be_hidden()
+    assert_accessible(page)
+    page.goto(f"{url}#/review/2.0")
+    expect(page.get_by_role("alert").filter(has_text="c.pdf")).to_be_visible()
