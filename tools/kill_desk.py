@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -32,6 +33,7 @@ from evidencebench.review.decisions import DECISIONS
 
 REVIEWERS = ("Ada", "Grace")
 TIMEOUT = 60
+IDLE_SECONDS = 2  # in which reviewers decide once the table is full
 N_SENTENCES = 180  # of a paper, as the benchmark's have
 
 
@@ -65,10 +67,12 @@ class Desk:
         self.origin = self._process.stdout.readline().split()[-1].rstrip("/")
         self.address = self.origin.removeprefix("http://")
         self._local = threading.local()
+        self._connections: list[http.client.HTTPConnection] = []
 
     def ask(self, method: str, path: str, body: object = None, person: str = "") -> Any:
         if not hasattr(self._local, "connection"):
             self._local.connection = http.client.HTTPConnection(self.address, timeout=TIMEOUT)
+            self._connections.append(self._local.connection)
         port = self.address.rpartition(":")[2]
         head = {"origin": self.origin, "cookie": f"evidencebench_name_{port}={person}"}
         head |= {"content-type": "application/json"} if body is not None else {}
@@ -86,13 +90,14 @@ class Desk:
     def since_start(self) -> float:
         return time.perf_counter() - self._began
 
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
+    def end(self, number: signal.Signals = signal.SIGTERM) -> None:
+        with self._process:  # which closes its pipe and waits
+            self._process.send_signal(number)
 
-    def end(self) -> None:
-        self._process.terminate()
-        self._process.wait(TIMEOUT)
+    def close(self) -> None:
+        """Close the connections, once nobody uses them."""
+        for connection in self._connections:
+            connection.close()
 
 
 def make_papers(folder: Path, n_papers: int, n_questions: int, chance: Random) -> Path:
@@ -112,15 +117,17 @@ def make_papers(folder: Path, n_papers: int, n_questions: int, chance: Random) -
     return questions
 
 
-def decide(desk: Desk, person: str, kept: Kept, saves: list[float], *, chance: Random, until: float) -> None:
+def decide(
+    desk: Desk, person: str, kept: Kept, saves: list[float], *, cells: Sequence[str], chance: Random, until: float
+) -> None:
     """Save decisions of one person until a time, or until the server is gone."""
     while time.perf_counter() < until:
-        row, column = chance.randrange(200), chance.randrange(12)
-        table_row, key = f"{row}.{column}", (person, f"{row}.{column}")
+        cell = chance.choice(cells)
+        key = person, cell
         before = kept.saved.get(key, {"revision": 0})
         accepted = sorted(chance.sample(range(20), 3))
         answer = {
-            "task": table_row,
+            "task": cell,
             "decision": chance.choice(list(DECISIONS)),
             "accepted": accepted,
             "note": "x" * chance.randrange(200),
@@ -128,7 +135,7 @@ def decide(desk: Desk, person: str, kept: Kept, saves: list[float], *, chance: R
             "tab": person,
         }
         try:
-            desk.ask("GET", f"task?list=review&id={table_row}&person={person}", person=person)
+            desk.ask("GET", f"task?list=review&id={cell}&person={person}", person=person)
             kept.in_flight[key] = answer
             began = time.perf_counter()
             saved = desk.ask("PUT", "answer", {"person": person, "list": "review", "answer": answer}, person)["answer"]
@@ -157,6 +164,7 @@ def kill_desk(folder: Path, *, n_papers: int, n_questions: int, n_kills: int, se
     chance, found = Random(seed), Measured()  # noqa: S311
     questions = make_papers(folder / "papers", n_papers, n_questions, chance)
     kept = Kept({}, {})
+    cells = [f"{row}.{column}" for row in range(n_papers) for column in range(n_questions)]
     for number in range(n_kills + 1):
         desk = Desk(folder / "papers", *(("--questions", str(questions)) if not number else ()))
         table = desk.table(REVIEWERS[0])
@@ -170,12 +178,12 @@ def kill_desk(folder: Path, *, n_papers: int, n_questions: int, n_kills: int, se
         while is_last and desk.table(REVIEWERS[0])["progress"]["is_running"]:
             time.sleep(1)
         saves = found.saves_idle if is_last else found.saves
-        until = time.perf_counter() + (3 if is_last else TIMEOUT)
+        until = time.perf_counter() + (IDLE_SECONDS if is_last else TIMEOUT)
         threads = [
             threading.Thread(
                 target=decide,
                 args=(desk, person, kept, saves),
-                kwargs={"chance": Random(chance.random()), "until": until},  # noqa: S311
+                kwargs={"cells": cells, "chance": Random(chance.random()), "until": until},  # noqa: S311
             )
             for person in REVIEWERS
         ]
@@ -186,12 +194,14 @@ def kill_desk(folder: Path, *, n_papers: int, n_questions: int, n_kills: int, se
                 thread.join()
             found.n_found.append(desk.table(REVIEWERS[0])["progress"]["done"])
             desk.end()
+            desk.close()
             return found
         time.sleep(chance.uniform(0.5, 2.0))
-        desk.kill()
+        desk.end(signal.SIGKILL)
         found.n_kills += 1
         for thread in threads:
             thread.join()
+        desk.close()
         found.n_found.append(_n_lines(folder / "papers" / "evidencebench-review" / "findings.jsonl"))
     return found
 
@@ -211,16 +221,18 @@ def main() -> None:
         found = kill_desk(
             Path(folder), n_papers=asked.papers, n_questions=asked.questions, n_kills=asked.kills, seed=asked.seed
         )
-        journal = Path(folder) / "papers" / "evidencebench-review" / "findings.jsonl"
-        asked_cells = Counter((line["text"], line["question"]) for line in _records(journal))
+        asked_cells = asked_of(Path(folder) / "papers")
     named = {
-        "start to table": found.opens,
-        "table alone": found.tables,
-        "save while it fills": found.saves,
-        "save when full": found.saves_idle,
+        "start to table": (found.opens, 2.0),
+        "table alone": (found.tables, 2.0),
+        "save while it fills": (found.saves, 0.1),
+        "save when full": (found.saves_idle, 0.1),
     }
-    for name, seconds in named.items():
-        worst = f"median {median(seconds):.3f} s, most {max(seconds):.3f} s, {len(seconds):,} times"
+    for name, (seconds, limit) in named.items():
+        n_over = sum(one > limit for one in seconds)
+        worst = (
+            f"median {median(seconds):.3f} s, most {max(seconds):.3f} s, {n_over} of {len(seconds):,} over {limit:g} s"
+        )
         print(f"{name:20} {worst}" if seconds else f"{name:20} -")
     print(f"kills {found.n_kills}, saved although the reply was lost {found.n_in_flight}, lost {found.n_lost}")
     print(f"cells in the journal at each end: {' '.join(map(str, found.n_found))}")
@@ -228,8 +240,10 @@ def main() -> None:
     print(f"processors {os.cpu_count()}")
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_bytes().splitlines()[1:]]
+def asked_of(papers: Path) -> Counter[tuple[str, str]]:
+    """Count how often each cell was asked, by the journal: text and question."""
+    lines = (papers / "evidencebench-review" / "findings.jsonl").read_bytes().splitlines()[1:]
+    return Counter((found["text"], found["question"]) for found in map(json.loads, lines))
 
 
 if __name__ == "__main__":
