@@ -91,7 +91,7 @@ class SearchIndex:
 def words_of(text: str) -> list[str]:
     """Return the words of a text in their order: runs of letters and digits, in lower case, without accents.
 
-    The function ``wordsOf`` of ``assets/row_values.js`` returns the same words.
+    The function ``wordsOf`` of ``assets/route.js`` returns the same words.
 
     >>> words_of("IL-6 and naïve T_cells")
     ['il', '6', 'and', 'naive', 't', 'cells']

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from evidencebench.data.cover import coverage_of
@@ -18,6 +19,8 @@ from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.tables import LONGEST_NAME, shortened_apart
+
+_shortened = lru_cache(maxsize=8)(shortened_apart)  # asked for each row of each table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +75,7 @@ class Findings:
     def short_name(self, name: str, most: int = LONGEST_NAME) -> str:
         """Return a name of a row or run, cut so that no two of the report are alike."""
         rows = (self.name_of(row) for board in self.boards.values() for row in board.standings)
-        return shortened_apart([name, *rows, *self.every_run], most)[name]
+        return _shortened(tuple(dict.fromkeys([*rows, *self.every_run, name])), most)[name]
 
     def names_of(self, row: Standing, most: int = LONGEST_NAME) -> tuple[str, str]:
         """Return a row's name in tables, and as it is cut."""
