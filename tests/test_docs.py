@@ -102,7 +102,7 @@ def test_all_python_of_the_documents_runs_and_prints_what_is_shown_below_it(name
     code, after = found[place], found[place + 1] if place + 1 < len(found) else None
     ran = subprocess.run([sys.executable, "-c", code["body"]], capture_output=True, text=True, check=False)
     # Some answers are few; what takes long on a busy machine says how far it is.
-    told = re.compile(r".*: EvidenceWarning: |\w+ing: ")
+    told = re.compile(r".*: EvidenceWarning: |constructing: ")
     errors = [line for line in ran.stderr.splitlines() if not told.match(line)]
     assert (ran.returncode, errors) == (0, [])
     if after is not None and after["language"] == "text" and not code.string[code.end() : after.start()].strip():

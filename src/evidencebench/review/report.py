@@ -63,7 +63,7 @@ class ReviewReport(msgspec.Struct, frozen=True, kw_only=True):
 def report_review(table: ReviewTable, resampling: Resampling) -> ReviewReport:
     """Return the report; where people worked blind, their agreement is that of their last blind answers."""
     people, cells = table.decisions.read_all(), list(table.cells())
-    by_key = {key: cell for cell in cells if (key := table.key(table.place(cell.id)))}
+    by_key = {cell.key: cell for cell in cells if cell.key}
     counted = {
         person: {key: answer for key, answer in answers.items() if key in by_key and answer.decision}
         for person, answers in table.decisions.independent().items()

@@ -40,6 +40,8 @@ class DeskCell:
     """A paper and a question with all that is known of both."""
 
     id: str
+    place: tuple[int, int]  # of paper and question
+    key: str  # in journals; empty where the paper is not read
     paper: DeskPaper
     question: str
     found: FoundCell | None
@@ -85,19 +87,26 @@ class ReviewTable:
             place = self.place(task_id)
             found, before = self.desk.found(*place)
             paper, question = self.desk.papers[place[0]], self.desk.questions[place[1]]
-            of_cell = decided.get(self.key(place))
-            yield DeskCell(id=task_id, paper=paper, question=question, found=found, before=before, decided=of_cell)
+            yield DeskCell(
+                id=task_id,
+                place=place,
+                key=(key := self.key(place)),
+                paper=paper,
+                question=question,
+                found=found,
+                before=before,
+                decided=decided.get(key),
+            )
 
     def queue(self, person: str, since: int = 0) -> Mapping[str, object]:
         """Return the whole table, or the cells that changed since a stamp; while blind, nothing that others say."""
         desk, own, stamp = self.desk, self.decisions.answers_of(person), self.desk.stamp
         cells, n_done, n_failed = [], 0, 0
         for cell in self.cells():
-            place = self.place(cell.id)
             is_done, is_failed = bool(cell.error or cell.found), bool(cell.error)
             n_done, n_failed = n_done + is_done, n_failed + is_failed
-            if desk.changed[place[0]][place[1]] > since:
-                cells.append((*place, self._shown_cell(cell, own.get(self.key(place)))))
+            if desk.changed[cell.place[0]][cell.place[1]] > since:
+                cells.append((*cell.place, self._shown_cell(cell, own.get(cell.key))))
         progress = {"done": n_done, "of": len(self.ids), "failed": n_failed, "is_running": desk.is_running}
         papers = [
             {
