@@ -27,6 +27,17 @@ BROWSER_FLAGS = (
 MOST_MILLISECONDS = 60_000
 """How long a page is waited for, since other work may share the machine."""
 
+STILL = """async () => {
+  let last = "";
+  for (let n = 0; n < 8;) {
+    await new Promise(requestAnimationFrame);
+    const place = `${scrollY} ${document.documentElement.scrollHeight}`;
+    n = place === last ? n + 1 : 0;
+    last = place;
+  }
+}"""
+"""Waits until a page has neither scrolled nor grown for eight frames in a row."""
+
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 

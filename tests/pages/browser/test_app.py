@@ -76,9 +76,9 @@ def test_the_policy_stops_what_is_written_into_the_page(new_page: NewPage, serve
           script.textContent = "window.ran = true";
           document.body.append(script);
           document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.ran = true'>");
+          return new Promise((resume) => document.body.lastElementChild.addEventListener("error", resume));
         }"""
     )
-    page.wait_for_timeout(300)
     assert page.evaluate("window.ran") is None
     with running(viewer_data_of([], SAMPLE)) as other:  # which would answer
         fetched = "(url) => fetch(url, {mode: 'no-cors'}).then(() => 'sent', () => 'stopped')"

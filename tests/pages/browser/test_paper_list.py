@@ -457,9 +457,10 @@ def test_a_script_or_style_that_gets_into_the_page_is_refused(new_page: NewPage,
           const script = Object.assign(document.createElement("script"), {textContent: "window.hurt = 1"});
           const box = document.createElement("div");
           box.innerHTML = `<img src="data:," onerror="window.hurt = 2"><p id="styled" style="color: red">it</p>`;
+          const failed = new Promise((resume) => box.firstElementChild.addEventListener("error", resume));
           document.body.append(script, box);
+          return failed;
         }"""
     )
-    page.wait_for_timeout(200)
     assert page.evaluate("window.hurt") is None
     assert page.evaluate("getComputedStyle(document.getElementById('styled')).color") != "rgb(255, 0, 0)"

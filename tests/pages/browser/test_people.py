@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import running
-from browsing import NewPage, Pages, assert_accessible, assert_fits, box_of, say_name
+from browsing import STILL, NewPage, Pages, assert_accessible, assert_fits, box_of, say_name
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
@@ -213,9 +213,11 @@ def test_a_pick_over_the_budget_is_refused_with_a_reason(picking: Page) -> None:
 
 def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(picking: Page) -> None:
     page = picking
+    page.clock.install()
+    page.reload()
     for index in (1, 2, 3):
-        page.wait_for_timeout(1100)
         sentence(page, index).click()
+        page.clock.run_for(1100)
     saved(page)
     page.reload()
     expect(count(page)).to_have_text(f"3 of {BUDGET} picked.")
@@ -438,7 +440,7 @@ def test_a_person_comes_back_to_the_paper_and_the_place_that_were_left(serve: Se
         page.goto(f"{served.address.url}#/pick/{B}")
         expect(sentence(page, 0)).to_be_focused()
         sentence(page, 40).evaluate("(one) => one.scrollIntoView()")  # by scrolling alone, without a key or a click
-        page.wait_for_timeout(1100)
+        page.evaluate(STILL)
         page.goto(f"{served.address.url}#/queue")
         expect(page.get_by_text(SAMPLE[B].query.hypothesis[:60]).first).to_be_visible()
         elsewhere = new_page(1280, 600)

@@ -5,15 +5,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of
+from browsing import STILL, NewPage, address_of
 from evidencebench.data.sample import load_sample
 
 SAMPLE = load_sample()
 TOP_SENTENCE = "[...document.querySelectorAll('.sentence')].find((one) => one.getBoundingClientRect().top > 120).id"
-
-FRAMES = """async () => {
-  for (let n = 0; n < 8; n += 1) await new Promise(requestAnimationFrame);
-}"""
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -26,16 +22,16 @@ def test_another_system_leaves_the_sentence_that_is_read_where_it_is(
     page.locator("#s-0").wait_for()
     page.mouse.move(width / 2, 350)
     for _ in range(3):
+        top = page.evaluate("scrollY")
         page.mouse.wheel(0, 700)
-        page.wait_for_timeout(100)
-        page.evaluate(FRAMES)  # until the rows that are now on the screen are laid out
+        page.wait_for_function("(top) => scrollY > top", arg=top)
+        page.evaluate(STILL)  # until the rows that are now on the screen are laid out
     before = page.evaluate(TOP_SENTENCE)
     assert before != "s-0"
     chosen = page.url
     page.keyboard.press(key)
     page.wait_for_url(lambda url: url != chosen)
-    page.wait_for_timeout(200)
-    page.evaluate(FRAMES)  # until the rows of the new view are laid out, also on a busy machine
+    page.evaluate(STILL)  # until the rows of the new view are laid out
     assert page.evaluate(TOP_SENTENCE) == before
 
 
@@ -44,11 +40,11 @@ def test_hiding_the_list_leaves_the_sentence_where_it_is(new_page: NewPage, repo
     page.goto(address_of(report, f"#/papers/{SAMPLE.ids[0]}/50"))
     target = page.locator("#s-50")
     expect(target).to_be_in_viewport()
-    page.wait_for_timeout(200)
+    page.evaluate(STILL)
     before = target.evaluate("(row) => row.getBoundingClientRect().top")
     page.keyboard.press("l")
     expect(page.locator(".list-pane")).to_be_hidden()
-    page.evaluate(FRAMES)
+    page.evaluate(STILL)
     assert target.evaluate("(row) => row.getBoundingClientRect().top") == pytest.approx(before, abs=2)
 
 

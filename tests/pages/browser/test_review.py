@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from browsing import NewPage, assert_accessible, box_of, say_name
 from printing import Sheet, sentences
@@ -168,7 +168,8 @@ def test_sentences_are_marked_and_added_on_the_pages_of_a_pdf(url: str, page: Pa
     saved(page)
 
 
-def test_two_tabs_become_one_answer_and_a_clash_is_told(url: str, new_page: NewPage) -> None:
+@pytest.mark.parametrize("is_heard_first", [True, False])
+def test_two_tabs_become_one_answer_and_a_clash_is_told(url: str, new_page: NewPage, *, is_heard_first: bool) -> None:
     one, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
     for page in (one, other):
         sign_in(page, url)
@@ -176,12 +177,22 @@ def test_two_tabs_become_one_answer_and_a_clash_is_told(url: str, new_page: NewP
     one.keyboard.press("a")
     one.keyboard.press("1")
     saved(one)
-    other.keyboard.press("j")
-    other.keyboard.press("a")
-    other.keyboard.press("2")
-    expect(other.get_by_role("alert").filter(has_text="There you had decided: reports an increase.")).to_be_visible()
+    held: list[Route] = []
+    other.route("**/api/answer", held.append, times=1)
+    with other.expect_request("**/api/answer"):
+        other.keyboard.press("j")
+        other.keyboard.press("a")
+    if not is_heard_first:
+        other.keyboard.press("2")
+    held.pop().continue_()
     expect(other.locator(".cell-rows .is-accepted")).to_have_count(2)
+    if is_heard_first:
+        expect(other.locator(".pick-facts")).to_contain_text("You say: reports an increase. Saved.")
+        other.keyboard.press("2")
+    expect(other.get_by_role("alert").filter(has_text="There you had decided: reports an increase.")).to_be_visible()
     expect(other.locator(".pick-facts")).to_contain_text("You say: reports a decrease. Saved.")
+    other.keyboard.press("1")
+    expect(other.get_by_role("alert").filter(has_text="There you had decided")).to_have_count(0)
 
 
 def test_people_who_differ_are_shown_side_by_side_until_it_is_decided(url: str, new_page: NewPage) -> None:

@@ -21,6 +21,7 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   let steps = leadingHere(JSON.parse(recall(stepsKey)), value); // {undo, redo}, each with the newest last
   let isOver = false;
   const lost = []; // what was sent, of which no reply came
+  let elsewhere = null; // what was said last in another tab
   const clock = sort.isTimed ? workClock(answer.seconds) : null;
   const saver = autosave(save, page.showSaved, { onHidden: () => clock && !isOver && keep(), isHeld: () => !isOver && sort.holds?.(value, about) });
   // Time counts on, and the task may be changed or submitted on another machine.
@@ -67,7 +68,7 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   function set(changed, pause) {
     value = valueOf(changed);
     remember(stepsKey, JSON.stringify(steps));
-    page.refuse("");
+    page.refuse(clash());
     page.draw();
     keep(pause);
   }
@@ -116,10 +117,17 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
       while (sort.refuses?.(value, task)) left.push(value.sentences.pop());
       steps = leadingHere(steps, value);
       page.draw();
-      page.refuse([mergedWords(sort.merged, left), sort.clash?.(kept, value, about)].filter(Boolean).join(" "));
+      elsewhere = kept;
+      page.refuse([mergedWords(sort.merged, left), clash()].filter(Boolean).join(" "));
     }
     keep();
     return true;
+  }
+
+  /* Says where this tab decided otherwise than another, as long as that is so: whichever came first, the other tab's news
+     or the decision here. */
+  function clash() {
+    return (elsewhere && sort.clash?.(elsewhere, value, about)) ?? "";
   }
 
   function finish() {
