@@ -10,17 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command, Outcome
-from evidencebench.cli.main import main
-from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.files.places import locked_folder
-from evidencebench.training.finder import FinderTraining
-from evidencebench.training.prompt_examples import draw_examples, write_examples
-from examples import load_profile
-from hostile_server import hostile_server
-from line_programs import write_program
-from skips import DATA_FOLDER, pytest_terminal_summary  # noqa: F401 - pytest calls the second
+from doors import FinderTraining, draw_examples, locked_folder, main, write_examples
+from evidencebench import Dataset, load_sample, open_dataset
+from kit.command_line import Command, Outcome
+from kit.examples import load_profile
+from kit.hostile_server import hostile_server
+from kit.line_programs import write_program
+from kit.skips import DATA_FOLDER, pytest_terminal_summary  # noqa: F401 - pytest calls the second
 
 load_profile()
 
@@ -79,6 +75,14 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _doors_for_processes() -> Iterator[None]:
+    """Let the processes that tests start import what the tests do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory: pytest.TempPathFactory, made_once: MadeOnce) -> Iterator[None]:
     """Keep embeddings of the tests apart from the user's, and models that one of their processes converted for all."""
     cache = tmp_path_factory.mktemp("cache")
@@ -108,7 +112,7 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(scope="session")
 def embedding_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the folder of a tiny embedding model with random weights."""
-    from embedding_models import make_embedding_model  # noqa: PLC0415 - torch, which few tests need
+    from kit.embedding_models import make_embedding_model  # noqa: PLC0415 - torch, which few tests need
 
     return make_embedding_model(tmp_path_factory.mktemp("embedding_model"))
 
@@ -125,7 +129,7 @@ def finder_model(made_once: MadeOnce) -> Path:
 @pytest.fixture(scope="session")
 def embedding_server() -> Iterator[str]:
     """Give the address of an embeddings server that keeps the rules."""
-    from embedding_server import embeddings  # noqa: PLC0415 - beside the fixture of its name
+    from kit.embedding_server import embeddings  # noqa: PLC0415 - beside the fixture of its name
 
     with hostile_server(b"", embeddings()) as server:
         yield server.address("v1")
@@ -136,7 +140,7 @@ def model_server() -> Iterator[str]:
     """Give the address of a language model that always names the first sentences."""
     for package in ("httpx", "starlette"):
         pytest.importorskip(package, reason="needs the extras 'llm' and 'serve'")
-    from fake_models import running_fake_server  # noqa: PLC0415 - needs an extra, which neighbours' tests do without
+    from kit.fake_models import running_fake_server  # noqa: PLC0415 - needs an extra, which neighbours' tests do without
 
     with running_fake_server(load_sample(), personality="lead") as server:
         yield server.base_url
@@ -159,6 +163,6 @@ def word_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the folder of a tiny cross-encoder with random weights."""
-    from cross_encoders import make_cross_encoder  # noqa: PLC0415 - torch, which few tests need
+    from kit.cross_encoders import make_cross_encoder  # noqa: PLC0415 - torch, which few tests need
 
     return make_cross_encoder(tmp_path_factory.mktemp("cross_encoder"))

@@ -8,20 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench import SYSTEMS
-from evidencebench.data.catalog import CATALOG
-from evidencebench.data.tasks import TASKS
-from evidencebench.execution.making import find_code, options_of
-from evidencebench.models.llm.sender import Bounds
-from evidencebench.pages.report.page import MOST_PAPERS
-from evidencebench.scoring.resampling import DEFAULT_DRAWS
-from evidencebench.scoring.significance import MAX_ENUMERATED_CLUSTERS
-from evidencebench.specification import MAX_DEPTH
-from evidencebench.systems.cues import WEIGHTS
-from evidencebench.systems.fusion import Fuse
-from evidencebench.training.trainings import TRAININGS
-from evidencebench.web.retry import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS
-from evidencebench.web.serving import HEAD_SECONDS, MAX_CONNECTIONS
+from doors import (
+    _FIRST_BUSY_SECONDS,
+    _LONGEST_BUSY_SECONDS,
+    CATALOG,
+    DEFAULT_DRAWS,
+    HEAD_SECONDS,
+    MAX_CONNECTIONS,
+    MAX_DEPTH,
+    MAX_ENUMERATED_CLUSTERS,
+    MOST_PAPERS,
+    TRAININGS,
+    WEIGHTS,
+    Bounds,
+    Fuse,
+    find_code,
+    options_of,
+)
+from evidencebench import SYSTEMS, TASKS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))

@@ -18,10 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 import evidencebench
-from evidencebench import SYSTEMS, TASKS, answers_from, evaluate, make_system, open_dataset
-from evidencebench.cli.main import LazyGroup, cli
-from evidencebench.data.sample import load_sample
-from fake_models import RunningServer, running_fake_server
+from doors import LazyGroup, cli
+from evidencebench import SYSTEMS, TASKS, answers_from, evaluate, load_sample, make_system, open_dataset
+from kit.fake_models import RunningServer, running_fake_server
 from make_cli_reference import GROUPS, REFERENCE, helps, reference
 from site_pages import public_names
 

@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from command_line import Command
+from doors import DataHeader, EncodedText, PeopleFolder, VectorCache, read_run
 from evidencebench import __version__, open_dataset
-from evidencebench.models.embedding.encoder import EncodedText, VectorCache
-from evidencebench.runs.header import DataHeader
-from evidencebench.runs.people import PeopleFolder
-from evidencebench.runs.run import read_run
+from kit.command_line import Command
 
 EARLIER = Path(__file__).parent / "earlier"
 

@@ -6,7 +6,9 @@ from typing import Any
 import narwhals as nw
 import pytest
 
+from doors import BACKENDS, Scores
 from evidencebench import (
+    MEASURES,
     Instance,
     evaluate,
     instances_frame,
@@ -15,8 +17,6 @@ from evidencebench import (
     scores_frame,
     sentences_frame,
 )
-from evidencebench.integrations.frames import BACKENDS, Scores
-from evidencebench.scoring.measures import MEASURES
 
 TASKS = ["er_at_10", "result_er_at_5"]
 SYSTEMS = ("bm25", "cues", "lead")

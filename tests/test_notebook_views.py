@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doors import Cell, excerpt_html
 from evidencebench import BM25, Brief, Instance, Kind, Labels, Query, Ranking, compare, evaluate, load_sample
-from evidencebench.tables import Cell, excerpt_html
 
 
 class Page(HTMLParser):

@@ -16,22 +16,55 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evidencebench
+from doors import (
+    AnswerError,
+    Diverse,
+    EmbedderTraining,
+    Failure,
+    FinderTraining,
+    FormatError,
+    Fuse,
+    Oracle,
+    RerankerTraining,
+    RunError,
+    RunMismatchError,
+    SystemSpecError,
+    TaskError,
+    TfIdf,
+    UnreadableError,
+    board_of,
+    fetch,
+    mean_recalls,
+    read_run,
+    report_page,
+    sample_path,
+    score_runs,
+    solve_file,
+    systems_table,
+    validate_files,
+    write_examples,
+)
 from evidencebench import (
     BM25,
     TASKS,
     Brief,
+    CrossValidation,
     EvidenceWarning,
     Experiment,
     Instance,
     Labels,
     Query,
     Ranking,
+    Resampling,
     Rules,
     Task,
     TaskScores,
+    Traits,
+    answer_instance,
     answers_from,
     answers_of,
     compare,
+    cross_validate,
     evaluate,
     execute,
     load_sample,
@@ -43,36 +76,6 @@ from evidencebench import (
     select,
     write_dataset,
 )
-from evidencebench.data.download import fetch
-from evidencebench.data.optima import solve_file
-from evidencebench.data.oracle import Oracle
-from evidencebench.data.sample import sample_path
-from evidencebench.data.validation import validate_files
-from evidencebench.errors import (
-    AnswerError,
-    FormatError,
-    RunError,
-    RunMismatchError,
-    SystemSpecError,
-    TaskError,
-    UnreadableError,
-)
-from evidencebench.execution.answers import answer_instance
-from evidencebench.pages.report.page import report_page
-from evidencebench.runs.run import Failure, read_run
-from evidencebench.scoring.compare import mean_recalls
-from evidencebench.scoring.leaderboard import board_of, systems_table
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import score_runs
-from evidencebench.system import Traits
-from evidencebench.systems.diverse import Diverse
-from evidencebench.systems.fusion import Fuse
-from evidencebench.systems.tfidf import TfIdf
-from evidencebench.training.crossval import cross_validate
-from evidencebench.training.crossval_splits import CrossValidation
-from evidencebench.training.finder import FinderTraining
-from evidencebench.training.fine_tuning import EmbedderTraining, RerankerTraining
-from evidencebench.training.prompt_examples import write_examples
 
 SAMPLE = load_sample()
 FIRST = SAMPLE.ids[0]

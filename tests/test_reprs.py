@@ -6,30 +6,28 @@ from pathlib import Path
 
 import pytest
 
+from doors import board_of, sample_path, score_runs
 from evidencebench import (
     BM25,
     TASKS,
     Brief,
+    CrossValidation,
     Ranking,
+    Resampling,
     Rules,
     answers_from,
     compare,
     coverage_of,
+    cross_validate,
     evaluate,
     execute,
     load_sample,
     make_system,
     minimum_cover,
+    open_dataset,
     open_run,
     validate_file,
 )
-from evidencebench.data.dataset import open_dataset
-from evidencebench.data.sample import sample_path
-from evidencebench.scoring.leaderboard import board_of
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import score_runs
-from evidencebench.training.crossval import cross_validate
-from evidencebench.training.crossval_splits import CrossValidation
 
 TASK = TASKS["er_at_10"]
 FIRST = load_sample()[0]

@@ -12,12 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
-from evidencebench import SYSTEMS
-from evidencebench.cli.main import cli
-from evidencebench.data.tasks import task_named
-from evidencebench.execution.making import find_code, options_of
-from evidencebench.specification import elements, parse_specification, unbracketed
-from evidencebench.training.trainings import TRAININGS
+from doors import TRAININGS, cli, elements, find_code, options_of, parse_specification, unbracketed
+from evidencebench import SYSTEMS, task_named
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

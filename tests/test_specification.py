@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import SystemSpecError
-from evidencebench.execution.making import make_system
-from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed, write_specification
-from evidencebench.system import NamedSystem
+from doors import MAX_DEPTH, SystemSpecError, elements, parse_specification, unbracketed, write_specification
+from evidencebench import NamedSystem, make_system
 
 positive = st.floats(0, 1e6, allow_subnormal=False) | st.sampled_from([1e16, 1e-9, 0.0])
 unit = st.floats(0, 1)
@@ -210,7 +208,7 @@ OWN_SYSTEM = """
 from dataclasses import dataclass
 
 from evidencebench import Ranking, Traits
-from evidencebench.system import NamedSystem
+from evidencebench import NamedSystem
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evidencebench.cli.output import terminal_width
-from evidencebench.tables import (
+from doors import (
     Cell,
     Column,
     Table,
@@ -30,6 +29,7 @@ from evidencebench.tables import (
     shortened_apart,
     table_for_csv,
     table_for_readers,
+    terminal_width,
 )
 
 SIGNS = st.text("=+-@\t\r 1.e'\uff1d\uff20", max_size=8)

@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 
-from evidencebench import SYSTEMS, Brief, Query, Ranking, Traits, execute, load_sample, make_system
-from evidencebench.errors import RunMismatchError, SystemSpecError
-from evidencebench.execution.answers import named_system
-from evidencebench.system import KNOWING_SYSTEMS, Asked, traits_of
-from evidencebench.systems.fusion import Fuse
+from doors import KNOWING_SYSTEMS, Fuse, RunMismatchError, SystemSpecError, named_system, traits_of
+from evidencebench import SYSTEMS, Asked, Brief, Query, Ranking, Traits, execute, load_sample, make_system
 
 SAMPLE = load_sample()
 

@@ -4,10 +4,8 @@ import re
 
 import pytest
 
-from evidencebench import make_system, open_dataset, task_named
-from evidencebench.errors import EvidenceBenchError
-from evidencebench.training.trainings import trainable
-from evidencebench.wording import did_you_mean
+from doors import did_you_mean, trainable
+from evidencebench import EvidenceBenchError, make_system, open_dataset, task_named
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Run tests again and again on a busy machine, and list whatever has failed.
 
-Beside six processes that only count, or with one core for all, a test that depends on who is faster fails sooner or later::
+Beside six processes that only count, or with one core for all, a test that depends on who is faster fails sooner or
+later::
 
     python tools/find_flickers.py start whole --rounds 4
     python tools/find_flickers.py start browser --rounds 20 -- tests/pages/browser -n 2
@@ -47,7 +48,11 @@ def main() -> None:
         arguments = ["work", *words[1:], "--", *tests]
         with (folder / "work.txt").open("a") as log:
             subprocess.Popen(
-                [sys.executable, __file__, *arguments], start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [sys.executable, __file__, *arguments],
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         print(f"Started. What has failed so far: python tools/find_flickers.py show {options.name}")
 

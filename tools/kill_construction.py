@@ -128,7 +128,7 @@ def _start(folder: Path, step: str = "", n: int = 0) -> subprocess.Popen[bytes]:
     call = [sys.executable, str(Path(__file__).with_name("killed_run.py")), step, str(n)]
     environ = {**os.environ, "EVIDENCEBENCH_CACHE": str(folder / "cache")}
     call.append(str(folder / "construction.toml"))
-    return subprocess.Popen(call, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # noqa: S603
+    return subprocess.Popen(call, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def _finish(folder: Path, step: str = "", n: int = 0) -> bytes:

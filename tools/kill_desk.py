@@ -62,7 +62,7 @@ class Desk:
     def __init__(self, folder: Path, *options: str) -> None:
         command = [sys.executable, "-m", "evidencebench", "review", str(folder), "--port", "0", *options]
         self._began = time.perf_counter()
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.origin = self._process.stdout.readline().split()[-1].rstrip("/")
         self.address = self.origin.removeprefix("http://")

@@ -18,7 +18,7 @@ from evidencebench.construction.draft import DATASET_FOLDER
 from evidencebench.construction.pipeline import Constructed
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.tables import Cell, Table, as_markdown
-from trial_constructions import files_in
+from kit.trial_constructions import files_in
 
 
 def outcome(folder: Path, prompt: str, reply: Any) -> str:

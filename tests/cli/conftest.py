@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import OWN_CODE, PRICES, SAMPLE
-from evidencebench.execution.run import execute
-from fake_models import RunningServer, running_fake_server
+from evidencebench import execute
+from kit.command_line import OWN_CODE, PRICES, SAMPLE
+from kit.fake_models import RunningServer, running_fake_server
 
 
 @pytest.fixture(autouse=True)

@@ -8,19 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from command_line import KEY, SAMPLE, Command, start, until
-from evidencebench import Experiment, open_run
-from evidencebench.cli.asking import closing
-from evidencebench.data.dataset import open_dataset
-from evidencebench.data.sample import sample_path
-from evidencebench.errors import CacheError
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import PriceTable
-from evidencebench.runs.run import read_run
-from evidencebench.scoring.significance import spent_line
-from fake_models import RunningServer, running_fake_server
-from llm_servers import DictCache, SlowSender
-from stored_replies import stored_replies
+from doors import CacheError, ChatClient, PriceTable, closing, read_run, sample_path, spent_line
+from evidencebench import Experiment, open_dataset, open_run
+from kit.command_line import KEY, SAMPLE, Command, start, until
+from kit.fake_models import RunningServer, running_fake_server
+from kit.llm_servers import DictCache, SlowSender
+from kit.stored_replies import stored_replies
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from command_line import FORMATS, Command
-from evidencebench.models.embedding.encoder import EncodedText, VectorCache
-from evidencebench.models.llm.batch_queue import BatchGroup, BatchQueue
-from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.replies import ReplyCache
-from replies import numbered, reply_to
+from doors import BatchGroup, BatchQueue, ChatRequest, EncodedText, ReplyCache, VectorCache
+from kit.command_line import FORMATS, Command
+from kit.replies import numbered, reply_to
 
 DAY = 86_400.0
 MODELS = ("openai/a", "openai/a", "openai/a", "anthropic/b", "local/c")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command
-from evidencebench.construction.demo import read_gold, write_synthetic_review
-from evidencebench.data.sample import load_sample
-from fake_models import RunningServer, running_fake_server
+from doors import read_gold, write_synthetic_review
+from evidencebench import load_sample
+from kit.command_line import Command
+from kit.fake_models import RunningServer, running_fake_server
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from command_line import Command
-from evidencebench.cli.construct.init import config_text
-from evidencebench.construction.config import ConfigFile, read_config
+from doors import ConfigFile, config_text, read_config
+from kit.command_line import Command
 
 INIT = "construct init tea --model openai/gpt-4o-mini --yes"
 

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command
-from evidencebench.construction.draft import DRAFTS, Draft
-from evidencebench.construction.edits import Edit, add_edit
-from evidencebench.pages.construction import open_construction
-from served_constructions import served_construction
-from shown_constructions import DOUBTFUL, make_construction
-from trial_constructions import write_drafts
+from doors import DRAFTS, open_construction
+from evidencebench import Draft, Edit, add_edit
+from kit.command_line import Command
+from kit.served_constructions import served_construction
+from kit.shown_constructions import DOUBTFUL, make_construction
+from kit.trial_constructions import write_drafts
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

@@ -12,24 +12,28 @@ from typing import Any
 
 import pytest
 
-from command_line import Command, start, until
-from evidencebench import open_dataset
-from evidencebench.construction.demo import expected_instances
-from evidencebench.construction.draft import STEP_FILES, open_drafts, output_of
-from evidencebench.construction.leakage import BY_HYPOTHESIS, BY_ID, BY_TEXT
-from evidencebench.construction.noise import estimate_noise
-from evidencebench.construction.people.labels import read_labels
-from evidencebench.construction.people.tasks import read_tasks
-from evidencebench.construction.recheck import lead_in
-from evidencebench.data.dataset import write_dataset
-from evidencebench.data.instance import Instance, Labels
-from evidencebench.integrations.fake_model import FakeModel, GoldStudies
-from evidencebench.wording import counted
-from examples import IS_THOROUGH
-from fake_models import RunningServer
-from malformed_replies import SHAPES
-from served_constructions import served_construction
-from stored_replies import stored_replies
+from doors import (
+    BY_HYPOTHESIS,
+    BY_ID,
+    BY_TEXT,
+    STEP_FILES,
+    FakeModel,
+    GoldStudies,
+    counted,
+    estimate_noise,
+    expected_instances,
+    lead_in,
+    output_of,
+    read_labels,
+    read_tasks,
+)
+from evidencebench import Instance, Labels, open_dataset, open_drafts, write_dataset
+from kit.command_line import Command, start, until
+from kit.examples import IS_THOROUGH
+from kit.fake_models import RunningServer
+from kit.malformed_replies import SHAPES
+from kit.served_constructions import served_construction
+from kit.stored_replies import stored_replies
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

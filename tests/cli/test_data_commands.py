@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from command_line import SAMPLE, Command, as_many_as
-from evidencebench import SYSTEMS, TASKS
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.optima import solve_file
-from evidencebench.data.sample import sample_path
-from hostile_server import hostile_server
-from trial_folder import write_trial_folder
+from doors import sample_path, solve_file
+from evidencebench import SYSTEMS, TASKS, open_dataset, write_dataset
+from kit.command_line import SAMPLE, Command, as_many_as
+from kit.hostile_server import hostile_server
+from kit.trial_folder import write_trial_folder
 
 
 def test_a_file_with_violations_is_reported_in_full_with_exit_code_1(command: Command) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command, start
+from doors import exit_code_of
 from evidencebench import open_dataset
-from evidencebench.cli.main import exit_code_of
+from kit.command_line import SAMPLE, Command, start
 
 
 def ended(arguments: str, redirection: str = "", **options: str) -> subprocess.CompletedProcess[str]:
@@ -56,7 +56,7 @@ def test_what_nobody_expected_has_an_exit_code_of_its_own_and_says_what_to_repor
 
 def test_a_broken_pipe_elsewhere_than_at_standard_output_is_an_error() -> None:
     code = (
-        "from evidencebench.cli.main import exit_code_of\n"
+        "from doors import exit_code_of\n"
         "def call(): raise BrokenPipeError(32, 'Broken pipe')\n"
         "raise SystemExit(exit_code_of(call, []))"
     )
@@ -154,7 +154,7 @@ def test_a_report_and_examples_go_to_standard_output() -> None:
 _LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3_000_000 << 10, 3_000_000 << 10))
-from evidencebench.cli.main import main
+from doors import main
 for line in sys.argv[1:]:
     sys.argv[1:] = line.split()
     try:
@@ -201,7 +201,7 @@ class Refusing:
 
 sys.meta_path.insert(0, Refusing())
 import click
-from evidencebench.cli.main import cli
+from doors import cli
 
 def load(command, context):
     for name in command.list_commands(context) if isinstance(command, click.Group) else ():

@@ -10,10 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from command_line import SAMPLE, Command
-from evidencebench.cli.main import cli
-from evidencebench.cli.options import Finite, WholeNumber
-from evidencebench.data.sample import sample_path
+from doors import Finite, WholeNumber, cli, sample_path
+from kit.command_line import SAMPLE, Command
 
 
 @pytest.fixture(scope="session")

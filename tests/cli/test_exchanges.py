@@ -9,11 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from command_line import KEY, SAMPLE, Command
-from evidencebench.data.sample import sample_path
-from evidencebench.models.llm.chat import ChatRequest
-from fake_models import RunningServer, running_fake_server
-from stored_replies import stored_replies
+from doors import ChatRequest, sample_path
+from kit.command_line import KEY, SAMPLE, Command
+from kit.fake_models import RunningServer, running_fake_server
+from kit.stored_replies import stored_replies
 
 ID = SAMPLE.ids[0]
 

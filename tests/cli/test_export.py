@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command
+from kit.command_line import Command
 
 pytestmark = pytest.mark.usefixtures("runs")
 

@@ -13,12 +13,22 @@ from typing import Any
 import pytest
 import rispy
 
-from command_line import Command, Outcome
+import doors
+from doors import (
+    LeftOut,
+    Loss,
+    PaperVerdict,
+    Place,
+    ReportedDirection,
+    Stance,
+    UnitKind,
+    grouped,
+    not_searched,
+    reported_directions,
+    told,
+)
 from evidencebench import Finding, Unit, find_evidence, read_paper
-from evidencebench.execution.finding import PaperVerdict
-from evidencebench.execution.findings import grouped, not_searched, told
-from evidencebench.papers.paper import LeftOut, Loss, Place, UnitKind
-from evidencebench.systems.directions import ReportedDirection, Stance, reported_directions
+from kit.command_line import Command, Outcome
 
 _TEXT = """\
 # Abstract
@@ -381,7 +391,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
             )
             return replace(bare, verdict=verdict, evidence=tuple(evidence), units=(_ROW, _NEXT_ROW, _FUNDING))
 
-        monkeypatch.setattr("evidencebench.cli.find.find_evidence", found)
+        monkeypatch.setattr(doors.find_command, "find_evidence", found)
 
     return with_verdict
 

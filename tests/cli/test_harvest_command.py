@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from citing_reviews import TWELVE, cite, reference, review
-from command_line import Command, Outcome
-from europe_pmc import base_url, europe_pmc
-from evidencebench.construction.draft import Draft, open_drafts
-from examples import IS_THOROUGH
+from evidencebench import Draft, open_drafts
+from kit.citing_reviews import TWELVE, cite, reference, review
+from kit.command_line import Command, Outcome
+from kit.europe_pmc import base_url, europe_pmc
+from kit.examples import IS_THOROUGH
 
 HARVEST = "construct run construction.toml --until harvest"
 

@@ -8,12 +8,9 @@ from unicodedata import category
 import pytest
 from rich.cells import cell_len
 
-from command_line import FORMATS, Command, drawn_in
-from evidencebench.cli.output import json_text
-from evidencebench.data.dataset import open_dataset
-from evidencebench.data.sample import sample_path
-from evidencebench.execution.run import execute
-from evidencebench.runs.run import read_run
+from doors import json_text, read_run, sample_path
+from evidencebench import execute, open_dataset
+from kit.command_line import FORMATS, Command, drawn_in
 
 HOSTILE = "x\x1b]0;owned\x07\x1b[2J\r\n\x9b31m\u202e[/red]<script>|&"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command
-from fake_models import RunningServer
+from kit.command_line import SAMPLE, Command
+from kit.fake_models import RunningServer
 
 CHOSEN = (SAMPLE.ids[1], SAMPLE.ids[4])
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command, start, until
-from europe_pmc import base_url, europe_pmc
-from evidencebench.data.dataset import write_dataset
-from examples import IS_THOROUGH
-from hostile_server import hang
+from evidencebench import write_dataset
+from kit.command_line import SAMPLE, Command, start, until
+from kit.europe_pmc import base_url, europe_pmc
+from kit.examples import IS_THOROUGH
+from kit.hostile_server import hang
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from command_line import Command
+from kit.command_line import Command
 
 _TEA = {"pmcid": "PMC6500001", "doi": "10.1186/s12889-019-1234-5", "pmid": "31000001"}
 _LIST = """TY  - JOUR

@@ -7,10 +7,9 @@ from typing import Any
 import pypdfium2
 import pytest
 
-from command_line import Command
-from evidencebench.papers.paper import PageBox
-from evidencebench.papers.read import read_content
-from printing import BOLD, Sheet, sentences
+from doors import PageBox, read_content
+from kit.command_line import Command
+from kit.printing import BOLD, Sheet, sentences
 
 pypdf = pytest.importorskip("pypdf", reason="needs the extra mark")
 

@@ -8,8 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
-from command_line import Command
-from europe_pmc import base_url, europe_pmc
+from kit.command_line import Command
+from kit.europe_pmc import base_url, europe_pmc
 
 mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 

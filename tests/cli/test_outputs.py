@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import FORMATS, Command, as_many_as
+from doors import sample_path
 from evidencebench import __version__, write_dataset
-from evidencebench.data.sample import sample_path
+from kit.command_line import FORMATS, Command, as_many_as
 
 
 def too_wide(text: str) -> list[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command
-from europe_pmc import OPEN, article, base_url, europe_pmc
+from kit.command_line import Command
+from kit.europe_pmc import OPEN, article, base_url, europe_pmc
 
 
 def _rows(folder: str = "papers") -> dict[str, dict[str, str]]:

@@ -8,9 +8,8 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.cli.main import cli
-from evidencebench.papers.read import read_content
-from evidencebench.query import Kind
+from doors import cli, read_content
+from evidencebench import Kind
 
 ARTICLE = """<article><front><article-meta><article-id pub-id-type="pmid">{id}</article-id>
 <title-group><article-title>Tea and pressure</article-title></title-group>

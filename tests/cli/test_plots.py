@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command, drawn_in
-from evidencebench.errors import DataError, MissingExtraError
-from evidencebench.pages.figures.files import require_png
-from evidencebench.pages.figures.terminal import NEEDED
+from doors import NEEDED, DataError, MissingExtraError, require_png
+from kit.command_line import Command, drawn_in
 
 pytestmark = pytest.mark.usefixtures("runs")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from command_line import until
-from evidencebench.cli.output import progress
+from doors import progress
+from kit.command_line import until
 
 LONG = "llm_base:model=local/a-model-with-a-long-name,base_url=http://127.0.0.1:8123/v1,temperature=0.7,max_tokens=1024"
 

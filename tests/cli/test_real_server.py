@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command
-from examples import thorough_only
+from kit.command_line import Command
+from kit.examples import thorough_only
 
 pytestmark = [pytest.mark.slow, thorough_only]
 
@@ -19,7 +19,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         pytest.importorskip(package, reason="needs the extra 'test'")
     if not Path(sys.executable).with_name("transformers").exists() and not shutil.which("transformers"):
         pytest.skip("needs the program 'transformers'")
-    from language_models import make_language_model, transformers_server  # noqa: PLC0415
+    from kit.language_models import make_language_model, transformers_server  # noqa: PLC0415
 
     model = make_language_model(tmp_path_factory.mktemp("language_model"))
     with transformers_server(model) as address:

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command
-from evidencebench.data.dataset import write_dataset
-from evidencebench.data.sample import sample_path
-from evidencebench.pages.report.page import MOST_PAPERS
-from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.significance import percent
-from labelled_papers import paper
-from report_pages import parsed
+from doors import MOST_PAPERS, Estimate, percent, sample_path
+from evidencebench import write_dataset
+from kit.command_line import Command
+from kit.labelled_papers import paper
+from kit.report_pages import parsed
 
 pytestmark = pytest.mark.usefixtures("runs")
 

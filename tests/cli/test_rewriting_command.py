@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command
-from evidencebench.data.hypotheses import read_hypotheses
-from fake_models import RunningServer, running_fake_server
+from doors import read_hypotheses
+from kit.command_line import SAMPLE, Command
+from kit.fake_models import RunningServer, running_fake_server
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

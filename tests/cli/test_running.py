@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command
+from kit.command_line import SAMPLE, Command
 
 
 def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:

@@ -8,9 +8,9 @@ from statistics import fmean
 
 import pytest
 
-from command_line import FORMATS, SAMPLE, Command
 from evidencebench import TASKS
-from unlabelled import unlabelled_dataset
+from kit.command_line import FORMATS, SAMPLE, Command
+from kit.unlabelled import unlabelled_dataset
 
 pytestmark = pytest.mark.usefixtures("runs")
 

@@ -16,10 +16,9 @@ from urllib.request import Request, urlopen
 import msgspec
 import pytest
 
-from command_line import SAMPLE, Command, start
-from evidencebench.construction.demo import synthetic_studies
-from evidencebench.models.llm.providers import PROVIDERS
-from marked_prompts import openai_body, prompt
+from doors import PROVIDERS, synthetic_studies
+from kit.command_line import SAMPLE, Command, start
+from kit.marked_prompts import openai_body, prompt
 
 SECRET = "sk-do-not-show-me"  # noqa: S105 - no secret but for the test
 FAKE = "llm serve-fake --data sample"

@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from command_line import Command
-from evidencebench.models.llm.chat import ChatReply
-from evidencebench.systems.directions import ReportedDirection
-from evidencebench.systems.llm.rewriting import read_reported
-from hostile_server import Behaviour, HostileServer, hostile_server
-from llm_servers import replies
+from doors import ChatReply, ReportedDirection, read_reported
+from kit.command_line import Command
+from kit.hostile_server import Behaviour, HostileServer, hostile_server
+from kit.llm_servers import replies
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from command_line import FORMATS, Command
-from evidencebench.scoring.leaderboard import board_of
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import score_runs
-from evidencebench.tables import Bold, Cell, Table, as_latex
-from latex_reading import latex_rows
+from doors import Bold, Cell, Table, as_latex, board_of, score_runs
+from evidencebench import Resampling
+from kit.command_line import FORMATS, Command
+from kit.latex_reading import latex_rows
 
 pytestmark = pytest.mark.usefixtures("runs")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command, start, until
-from own_training import OWN_TRAINING
+from kit.command_line import SAMPLE, Command, start, until
+from kit.own_training import OWN_TRAINING
 
 needs_lightgbm = pytest.mark.skipif(find_spec("lightgbm") is None, reason="needs the extra 'train'")
 QUICK = "--data sample --folds 3 --seeds 2 --draws 50"

@@ -7,13 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from command_line import SAMPLE, Command
-from evidencebench.construction.draft import Draft, Judging
-from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation
-from evidencebench.construction.people.marks import marked_aspects
-from evidencebench.construction.people.tasks import TaskSort, read_tasks
-from evidencebench.data.dataset import write_dataset
-from trial_constructions import write_drafts
+from doors import AnnotationFolder, Judging, TaskAnnotation, TaskSort, marked_aspects, read_tasks
+from evidencebench import Draft, write_dataset
+from kit.command_line import SAMPLE, Command
+from kit.trial_constructions import write_drafts
 
 CALL = "construct validate sample --folder people"
 LABELS = {

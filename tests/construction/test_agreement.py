@@ -18,45 +18,45 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
-from evidencebench.construction.people.agreement import (
+from doors import (
+    CRITERIA,
     EQUIVALENCE_ALPHA,
-    StudentisedDraws,
-    ValidationReport,
-    compare_raters,
-    disagreements_in,
-    equivalence_at,
-    jackknife,
-    report_answers,
-    studentised,
-)
-from evidencebench.construction.people.answers import TOGETHER, AnnotationFolder, Annotations, TaskAnnotation
-from evidencebench.construction.people.labels import Labelled, read_labels
-from evidencebench.construction.people.marks import (
     LABELS,
     MISSING,
+    TOGETHER,
+    AnnotationFolder,
+    Annotations,
+    AnnotationTask,
+    FileDigest,
+    Labelled,
     Marks,
     PairSort,
     PairStatistic,
-    agreement_of,
-    collect_marks,
-    marked_aspects,
-)
-from evidencebench.construction.people.tasks import (
-    CRITERIA,
-    AnnotationTask,
-    FileDigest,
+    PeopleError,
+    RunMismatchError,
+    StudentisedDraws,
+    TaskAnnotation,
     TasksFile,
     TasksHeader,
+    UndefinedScoreError,
+    ValidationReport,
+    agreement_of,
+    collect_marks,
+    compare_raters,
+    disagreements_in,
+    draw_counts,
+    equivalence_at,
+    jackknife,
+    marked_aspects,
+    read_labels,
     read_tasks,
+    report_answers,
+    studentised,
     write_tasks,
 )
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import Instance
-from evidencebench.errors import PeopleError, RunMismatchError, UndefinedScoreError
-from evidencebench.query import Kind
-from evidencebench.scoring.resampling import Resampling, draw_counts
-from examples import IS_THOROUGH, examples
-from labelled_papers import marked_papers
+from evidencebench import Dataset, Instance, Kind, Resampling, open_dataset, write_dataset
+from kit.examples import IS_THOROUGH, examples
+from kit.labelled_papers import marked_papers
 from make_agreement_table import MARGIN, WORLDS, studied, with_difference
 
 tables = st.tuples(*[st.integers(0, 60)] * 4).map(lambda cells: np.array(cells, dtype=np.float64))

@@ -17,37 +17,47 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.assemble import DUPLICATE, AssemblyReport, assemble
-from evidencebench.construction.config import AssemblySettings, SplitBy
-from evidencebench.construction.draft import (
-    Draft,
+from doors import (
+    BY_HYPOTHESIS,
+    BY_ID,
+    BY_TEXT,
+    DUPLICATE,
+    NO_ASPECTS,
+    TOO_FEW,
+    AssemblyReport,
+    AssemblySettings,
+    ChangedDataError,
     DraftFile,
     DraftHeader,
     Judging,
     JudgingRound,
+    NothingKeptError,
     ReplySource,
-    open_drafts,
-    writing_drafts,
-)
-from evidencebench.construction.leakage import (
-    BY_HYPOTHESIS,
-    BY_ID,
-    BY_TEXT,
+    RunFormatError,
+    SplitBy,
     TextIndex,
+    assemble,
     assign_groups,
+    filter_drafts,
     linked_groups,
     sentence_hashes,
+    validate_files,
+    writing_drafts,
 )
-from evidencebench.construction.losses import NO_ASPECTS, TOO_FEW, filter_drafts
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.instance import Instance, Labels
-from evidencebench.data.validation import validate_files
-from evidencebench.engine.processes import Processes
-from evidencebench.errors import ChangedDataError, NothingKeptError, RunFormatError
-from evidencebench.papers.read import read_paper
-from evidencebench.query import Kind, Query
-from examples import examples
-from trial_constructions import (
+from evidencebench import (
+    Draft,
+    Instance,
+    Kind,
+    Labels,
+    Processes,
+    Query,
+    open_dataset,
+    open_drafts,
+    read_paper,
+    write_dataset,
+)
+from kit.examples import examples
+from kit.trial_constructions import (
     DAY,
     SETTINGS,
     WHOLE,

@@ -12,36 +12,48 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from command_line import Command
+from doors import (
+    Answering,
+    AuditedMiss,
+    AuditedRun,
+    AuditReport,
+    Floats,
+    MissesFile,
+    PeopleError,
+    RunFormatError,
+    RunMismatchError,
+    UndefinedScoreError,
+    UnreadableError,
+    Verdict,
+    audit_report,
+    bootstrap,
+    corrected_score,
+    draw_in_proportion,
+    misses_of,
+    proportion,
+    read_misses,
+    sample_misses,
+    verdict_folder,
+    write_misses,
+)
 from evidencebench import (
+    TASKS,
     Instance,
     Kind,
     Labels,
     Query,
     Ranking,
+    Resampling,
     answers_from,
+    evaluate,
     execute,
     load_sample,
     make_system,
     open_dataset,
+    task_named,
     write_dataset,
 )
-from evidencebench.construction.audit import (
-    AuditedMiss,
-    AuditedRun,
-    AuditReport,
-    audit_report,
-    corrected_score,
-    draw_in_proportion,
-    misses_of,
-    sample_misses,
-)
-from evidencebench.construction.people.answers import Verdict, verdict_folder
-from evidencebench.construction.people.tasks import MissesFile, read_misses, write_misses
-from evidencebench.data.tasks import TASKS, task_named
-from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError, UndefinedScoreError, UnreadableError
-from evidencebench.scoring.evaluate import Answering, evaluate
-from evidencebench.scoring.resampling import Floats, Resampling, bootstrap, proportion
+from kit.command_line import Command
 from measure_audits import World
 
 SAMPLE = load_sample()

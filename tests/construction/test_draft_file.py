@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.draft import DRAFTS, Draft, DraftHeader, open_drafts, writing_drafts
-from evidencebench.errors import RunError, RunFormatError, RunMismatchError, UnreadableError
-from examples import examples
+from doors import DRAFTS, DraftHeader, RunError, RunFormatError, RunMismatchError, UnreadableError, writing_drafts
+from evidencebench import Draft, open_drafts
+from kit.examples import examples
 
 HEADER = DraftHeader(step="harvest", settings={"reviews": "abc"})
 NEXT = DraftHeader(step="next", reads="a.jsonl")

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.construction.draft import STEP_FILES, Draft, Judging
-from evidencebench.construction.edits import EDITS, REJECTED, Edit, add_edit, read_edits
-from evidencebench.errors import DataError, RunFormatError
+from doors import EDITS, REJECTED, STEP_FILES, DataError, Judging, RunFormatError
+from evidencebench import Draft, Edit, add_edit, read_edits
 
 DRAFT = Draft(
     id="d",

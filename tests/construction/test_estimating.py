@@ -9,23 +9,25 @@ from typing import Any
 
 import pytest
 
-from evidencebench.construction.config import Config
-from evidencebench.construction.draft import open_drafts
-from evidencebench.construction.estimate import (
+from doors import (
     NOTHING,
     Assumptions,
+    ChatClient,
+    ChatReply,
+    ChatRequest,
+    Config,
+    JudgeSettings,
     ModelUse,
+    ReplyCache,
     StepEstimate,
+    Usage,
+    Waiting,
     estimate_construction,
+    prompt_tokens_of,
 )
-from evidencebench.construction.judge import JudgeSettings
-from evidencebench.construction.pipeline import construct
-from evidencebench.execution.asking import Waiting
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.replies import ReplyCache
+from evidencebench import construct, open_drafts
+from kit.scripted_models import judged_aspects, shown_in
 from measure_estimates import MODEL, PRICES, WORDS, table_of_summaries
-from scripted_models import judged_aspects, shown_in
 
 _ASPECT = "in {} it fell over {} weeks of the {} trial"
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broken_papers import ARTICLE, mutated, restructured
-from citing_reviews import CC_BY, TWELVE, cite, reference, review
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.harvest.harvest import (
+from doors import (
     CITED_AGAIN,
+    HEAD_BYTES,
+    INDEX_NAME,
+    KNOWN,
     METHODS,
     MOST_CONTEXT,
     NO_ID,
@@ -28,16 +28,19 @@ from evidencebench.construction.harvest.harvest import (
     REVIEW_LICENCE,
     SEVERAL_PAPERS,
     UNRESOLVED,
+    DataError,
     HarvestRules,
+    PaperAtHand,
+    UnreadableError,
     harvest_review,
+    licence_named,
+    papers_in,
 )
-from evidencebench.construction.harvest.papers import HEAD_BYTES, PaperAtHand, papers_in
-from evidencebench.construction.harvest.references import KNOWN, licence_named
-from evidencebench.errors import DataError, UnreadableError
-from evidencebench.papers.fetching import INDEX_NAME
-from evidencebench.papers.read import read_paper
-from examples import IS_THOROUGH, SHORTER, examples, some_of
-from skips import DATA_FOLDER
+from evidencebench import Draft, read_paper
+from kit.broken_papers import ARTICLE, mutated, restructured
+from kit.citing_reviews import CC_BY, TWELVE, cite, reference, review
+from kit.examples import IS_THOROUGH, SHORTER, examples, some_of
+from kit.skips import DATA_FOLDER
 
 
 def drafts(*paragraphs: str, references: Iterable[str] = TWELVE, title: str = "Trials", more: str = "") -> list[Draft]:
@@ -596,8 +599,8 @@ _SCRIPT = """
 import resource, sys
 from contextlib import suppress
 from pathlib import Path
-from evidencebench.construction.harvest.harvest import HarvestRules, harvest_review
-from evidencebench.errors import UnreadableError
+from doors import HarvestRules, harvest_review
+from doors import UnreadableError
 resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
 for path in sys.argv[1:]:
     print(path, flush=True)

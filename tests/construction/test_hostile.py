@@ -9,11 +9,8 @@ import msgspec
 import pytest
 
 from construction.test_writing import ANSWERS, PROMPTS, given_to, run, step_of, told, written
-from evidencebench.construction.step import NO_REPLY, REFUSED, numbered_sentences
-from evidencebench.errors import EndpointError
-from evidencebench.models.llm.chat import ChatReply
-from evidencebench.models.llm.objects import brought, read_object
-from malformed_replies import REFUSALS_ELSEWHERE
+from doors import NO_REPLY, REFUSED, ChatReply, EndpointError, brought, numbered_sentences, read_object
+from kit.malformed_replies import REFUSALS_ELSEWHERE
 
 Hostile = Callable[[str], Any]
 """What the model replies, of the reply that it should have given."""

@@ -10,17 +10,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from evidencebench.construction.demo import synthetic_studies, write_synthetic_review
-from evidencebench.construction.draft import DATASET_FOLDER
-from evidencebench.construction.pipeline import Constructed, construct
-from evidencebench.construction.recheck import UNJUDGED
-from evidencebench.construction.step import NO_REPLY, REFUSED
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import StopError
-from evidencebench.integrations.fake_model import Call, FakeModel, Settings, read_prompt
-from evidencebench.models.llm.client import make_client
-from examples import IS_THOROUGH
-from trial_constructions import files_in
+from doors import (
+    DATASET_FOLDER,
+    NO_REPLY,
+    REFUSED,
+    UNJUDGED,
+    Call,
+    Constructed,
+    FakeModel,
+    Settings,
+    StopError,
+    read_prompt,
+    synthetic_studies,
+    write_synthetic_review,
+)
+from evidencebench import construct, load_sample, make_client
+from kit.examples import IS_THOROUGH
+from kit.trial_constructions import files_in
 
 httpx = pytest.importorskip("httpx", reason="needs the extra 'llm'")
 

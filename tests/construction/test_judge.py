@@ -11,40 +11,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.draft import (
-    Draft,
+from doors import (
+    Asker,
+    ChatClient,
+    ChatRequest,
+    DataError,
     DraftHeader,
+    JudgeSettings,
     Judging,
     JudgingRound,
+    PaperFolder,
+    PendingError,
+    PriceTable,
+    ReplyCache,
+    RunFormatError,
+    RunMismatchError,
+    StepReport,
+    StopError,
+    SystemSpecError,
     WindowVote,
-    open_drafts,
-    writing_drafts,
-)
-from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.judge import (
-    JudgeSettings,
     judge_step,
+    run_step,
     says_none,
     sentence_votes,
     voted_sources,
     windows_of_paper,
+    writing_drafts,
 )
-from evidencebench.construction.step import StepReport, run_step
-from evidencebench.errors import (
-    DataError,
-    PendingError,
-    RunFormatError,
-    RunMismatchError,
-    StopError,
-    SystemSpecError,
-)
-from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import PriceTable
-from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.systems.llm.asking import Asker
-from examples import examples
-from scripted_models import CHAT, Answering, ScriptedSender, judged_aspects, shown_in, write_paper
+from evidencebench import Draft, open_drafts
+from kit.examples import examples
+from kit.scripted_models import CHAT, Answering, ScriptedSender, judged_aspects, shown_in, write_paper
 
 Vote = frozenset[int] | None
 """The sentences that a window says; None where nothing could be read."""

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from examples import IS_THOROUGH
 from kill_construction import ENDED, STEPS, kill_construction
+from kit.examples import IS_THOROUGH
 
 
 def test_killed_and_edited_it_ends_with_the_same_bytes_and_asks_nothing_again_that_is_stored(tmp_path: Path) -> None:

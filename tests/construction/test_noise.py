@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evidencebench.construction.draft import Draft, Judging, JudgingRound, WindowVote
-from evidencebench.construction.noise import LabelNoise, MarkedAspect, estimate_noise
+from doors import Judging, JudgingRound, LabelNoise, MarkedAspect, WindowVote, estimate_noise
+from evidencebench import Draft
 from measure_noise import Model, World, draw
 
 ASKED_AGAIN = World(name="asked again")

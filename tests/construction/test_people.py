@@ -17,28 +17,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.draft import CitedPassage, Draft, Judging, JudgingRound, WindowVote
-from evidencebench.construction.people.answers import ADJUDICATED, AnnotationFolder, TaskAnnotation
-from evidencebench.construction.people.exchange import TOOLS, keep_answers
-from evidencebench.construction.people.labels import AspectLabels, read_labels
-from evidencebench.construction.people.sampling import draw_tasks
-from evidencebench.construction.people.tasks import (
+from doors import (
+    ADJUDICATED,
+    TOOLS,
+    AnnotationFolder,
     AnnotationTask,
+    AspectLabels,
+    CitedPassage,
     Criterion,
+    DataError,
     FileDigest,
+    Judging,
+    JudgingRound,
+    PeopleError,
+    RunFormatError,
+    RunMismatchError,
+    StaleError,
+    TaskAnnotation,
     TasksFile,
     TasksHeader,
     TaskSort,
+    UnreadableError,
+    WindowVote,
+    draw_tasks,
+    keep_answers,
+    read_labels,
     read_tasks,
     write_tasks,
 )
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.instance import Instance
-from evidencebench.errors import DataError, PeopleError, RunFormatError, RunMismatchError, StaleError, UnreadableError
-from evidencebench.query import Kind
-from examples import examples
-from labelled_papers import marked_papers, paper
-from trial_constructions import write_drafts
+from evidencebench import Draft, Instance, Kind, open_dataset, write_dataset
+from kit.examples import examples
+from kit.labelled_papers import marked_papers, paper
+from kit.trial_constructions import write_drafts
 
 
 def data_at(folder: Path, papers: list[Instance]) -> str:

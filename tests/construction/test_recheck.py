@@ -11,28 +11,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.draft import (
-    Draft,
+from doors import (
+    MOST_LEAD,
+    MOST_VOTES,
+    Asker,
+    ChatClient,
+    ChatModel,
+    ChatRequest,
+    DataError,
     DraftHeader,
+    JudgeSettings,
     Judging,
     JudgingRound,
+    PaperFolder,
+    PriceTable,
+    ReplyCache,
+    RunFormatError,
+    RunMismatchError,
+    StepReport,
+    StopError,
     WindowVote,
+    judge_step,
     judging_of,
-    open_drafts,
+    looks_again,
+    recheck_step,
+    run_step,
+    sentence_votes,
+    step_asker,
+    window_of,
+    windows_of_paper,
     writing_drafts,
 )
-from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.judge import JudgeSettings, judge_step, sentence_votes, window_of, windows_of_paper
-from evidencebench.construction.recheck import MOST_LEAD, MOST_VOTES, looks_again, recheck_step
-from evidencebench.construction.step import StepReport, run_step, step_asker
-from evidencebench.errors import DataError, RunFormatError, RunMismatchError, StopError
-from evidencebench.models.llm.chat import ChatModel, ChatRequest
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import PriceTable
-from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.systems.llm.asking import Asker
-from examples import examples
-from scripted_models import CHAT, Answering, Reply, ScriptedSender, judged_aspects, shown_in, write_paper
+from evidencebench import Draft, open_drafts
+from kit.examples import examples
+from kit.scripted_models import CHAT, Answering, Reply, ScriptedSender, judged_aspects, shown_in, write_paper
 
 N_SENTENCES = 40
 GOLD = {"Pressure fell by 3 mmHg": {3, 17}, "It lasted a year": {17, 30}, "Tea was green": set[int]()}

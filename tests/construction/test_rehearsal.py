@@ -5,20 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.construction.assemble import assemble
-from evidencebench.construction.draft import input_of, open_drafts, output_of
-from evidencebench.construction.leakage import BY_TEXT
-from evidencebench.construction.losses import filter_drafts
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.evidence_inference import read_trial_text
-from evidencebench.data.instance import Instance, Labels
-from evidencebench.data.optima import derive_optima
-from evidencebench.data.validation import validate_file
-from evidencebench.files.disk import read_text
-from evidencebench.query import Query
+from doors import BY_TEXT, assemble, derive_optima, filter_drafts, input_of, output_of, read_text, read_trial_text
+from evidencebench import Instance, Labels, Query, open_dataset, open_drafts, validate_file, write_dataset
+from kit.skips import DATA_FOLDER
+from kit.trial_constructions import WHOLE
 from make_rehearsal import make_rehearsal
-from skips import DATA_FOLDER
-from trial_constructions import WHOLE
 
 N_PAPERS = 20
 

@@ -10,36 +10,40 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evidencebench.construction.checks import wrong_with_aspect, wrong_with_hypothesis
-from evidencebench.construction.draft import (
-    CitedPassage,
-    Draft,
-    DraftHeader,
-    Judging,
-    JudgingRound,
-    WindowVote,
-    open_drafts,
-    writing_drafts,
-)
-from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.judge import JudgeSettings, judge_step
-from evidencebench.construction.recheck import recheck_step
-from evidencebench.construction.step import NO_REPLY, ModelStep, StepReport, run_step
-from evidencebench.construction.writing import (
+from doors import (
     ASPECTS,
     LABEL_RESULTS,
+    NO_REPLY,
     SUMMARIES,
+    Asker,
+    ChatReply,
+    ChatRequest,
+    CitedPassage,
+    DraftHeader,
+    EndpointError,
+    JudgeSettings,
+    Judging,
+    JudgingRound,
+    ModelStep,
+    PaperFolder,
+    StepReport,
+    StopError,
+    WindowVote,
+    file_sha256,
     hypotheses_step,
+    is_foreign,
+    judge_step,
+    read_object,
+    recheck_step,
+    run_step,
+    writing_drafts,
+    wrong_with_aspect,
+    wrong_with_hypothesis,
 )
-from evidencebench.errors import EndpointError, StopError
-from evidencebench.files.disk import file_sha256
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.objects import read_object
-from evidencebench.papers.language import is_foreign
-from evidencebench.systems.llm.asking import Asker
-from examples import examples
-from malformed_replies import ASKED_AGAIN, REPAIRED, SHAPES
-from scripted_models import CHAT, ScriptedSender, client_of, write_paper
+from evidencebench import Draft, open_drafts
+from kit.examples import examples
+from kit.malformed_replies import ASKED_AGAIN, REPAIRED, SHAPES
+from kit.scripted_models import CHAT, ScriptedSender, client_of, write_paper
 
 PASSAGE = "In a trial of 40 adults, tea lowered pressure by 3 mmHg [7]. It lasted a year."
 CONTEXT = f"Many things were tried. {PASSAGE} Coffee was tried too [8]."

@@ -8,22 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.cover import (
-    Cover,
-    Coverage,
-    ceiling,
-    coverage_from,
-    coverage_of,
-    greedy_ranking,
-    maximum_coverage,
-    minimum_cover,
-)
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.optima import derive_optima
-from evidencebench.data.tasks import TASKS
-from evidencebench.errors import UndefinedScoreError
-from examples import examples
-from strategies import coverages, random_coverage
+from doors import Cover, Coverage, UndefinedScoreError, ceiling, coverage_from, derive_optima, greedy_ranking
+from evidencebench import TASKS, Dataset, coverage_of, maximum_coverage, minimum_cover
+from kit.examples import examples
+from kit.strategies import coverages, random_coverage
 
 TRIANGLE = coverage_from({"a": [0, 1], "b": [1, 2], "c": [0, 2]})
 

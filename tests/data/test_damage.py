@@ -11,20 +11,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command_line import SAMPLE
-from evidencebench.errors import CacheError, ModelError
-from evidencebench.execution.making import make_system
-from evidencebench.models.embedding.encoder import EncodedText, VectorBatch, VectorCache, embed
-from evidencebench.models.embedding.local import LocalModel, require_model
-from evidencebench.models.embedding.onnx import OnnxEncoder
-from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.models.model_card import CARD
-from evidencebench.system import Brief
-from evidencebench.systems.features import FEATURES
-from evidencebench.systems.finder import Finder, FinderCard, FinderMember, FinderModel
-from evidencebench.systems.trees import Forest, Tree
-from evidencebench.training.finder import write_finder
-from replies import numbered, reply_to
+from doors import (
+    CARD,
+    FEATURES,
+    CacheError,
+    EncodedText,
+    Finder,
+    FinderCard,
+    FinderMember,
+    FinderModel,
+    Forest,
+    LocalModel,
+    ModelError,
+    OnnxEncoder,
+    ReplyCache,
+    Tree,
+    VectorBatch,
+    VectorCache,
+    embed,
+    require_model,
+    write_finder,
+)
+from evidencebench import Brief, make_system
+from kit.command_line import SAMPLE
+from kit.replies import numbered, reply_to
 
 TEXTS = [EncodedText(f"text {number}") for number in range(20)]
 QUERY = SAMPLE[0].query
@@ -144,7 +154,7 @@ def test_an_embedding_model_that_changes_after_the_header_says_so(
 def test_a_cross_encoder_that_changes_after_the_header_says_so_and_is_not_taken_from_before(
     cross_encoder: Path, tmp_path: Path
 ) -> None:
-    from cross_encoders import make_cross_encoder  # noqa: PLC0415 - torch, which few tests need
+    from kit.cross_encoders import make_cross_encoder  # noqa: PLC0415 - torch, which few tests need
 
     folder = tmp_path / "model"
     shutil.copytree(cross_encoder, folder)

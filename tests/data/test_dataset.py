@@ -14,21 +14,28 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from command_line import SAMPLE
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import DataSource, Instance, Origin
-from evidencebench.data.json_format import EVALUATION_KEYS, decode_instance, encode_instance
-from evidencebench.data.optima import solve_file
-from evidencebench.data.sources import FORMATS, file_of, open_source
-from evidencebench.data.validation import validate_files
-from evidencebench.engine.local import InProcess, Threads
-from evidencebench.engine.processes import Processes
-from evidencebench.engine.protocol import Engine
-from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
-from evidencebench.files.atomic import whole_file
-from evidencebench.query import Kind
-from examples import examples
-from strategies import files, instances, records
+import doors
+from doors import (
+    EVALUATION_KEYS,
+    FORMATS,
+    DataError,
+    DataSource,
+    FormatError,
+    Origin,
+    UnknownInstanceError,
+    UnreadableError,
+    decode_instance,
+    encode_instance,
+    file_of,
+    open_source,
+    solve_file,
+    validate_files,
+    whole_file,
+)
+from evidencebench import Dataset, Engine, InProcess, Instance, Kind, Processes, Threads, open_dataset, write_dataset
+from kit.command_line import SAMPLE
+from kit.examples import examples
+from kit.strategies import files, instances, records
 
 Record = dict[str, Any]
 
@@ -423,7 +430,7 @@ def test_a_new_file_is_as_readable_as_any_and_an_old_one_keeps_its_mode_and_its_
 
 
 def test_a_gzip_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidencebench.files.disk.MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(doors.disk, "MAX_UNPACKED_BYTES", 1000)
     path = write_plainly(tmp_path / "bomb.json.gz", {"one": GOOD | {"hypothesis": "x" * 2000}})
     with pytest.raises(UnreadableError, match="unpacks to more than 1000 bytes"):
         open_dataset(path)

@@ -18,12 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.catalog import CATALOG, CatalogEntry
-from evidencebench.data.download import Fetched, check_file, fetch, locked_part_file
-from evidencebench.errors import DownloadError
-from evidencebench.web.fetch import PacedReader
-from examples import examples
-from hostile_server import (
+import doors
+from doors import CATALOG, CatalogEntry, DownloadError, Fetched, PacedReader, check_file, fetch, locked_part_file
+from kit.examples import examples
+from kit.hostile_server import (
     Behaviour,
     Exchange,
     HostileServer,
@@ -43,7 +41,7 @@ from hostile_server import (
     serve,
     serve_with,
 )
-from unwritable import no_file_longer_than
+from kit.unwritable import no_file_longer_than
 
 BODY = b'{"evidencebench_dev_id_1": "' + bytes(range(97, 123)) * 40 + b'"}'
 OTHER = BODY.upper()  # as long, and another file
@@ -661,7 +659,7 @@ def test_an_answer_that_drips_is_left(tmp_path: Path, behaviour: Behaviour) -> N
 
 
 def test_answers_before_the_answer_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidencebench.web.fetch.MOST_HEAD_BYTES", 50_000)
+    monkeypatch.setattr(doors.fetch_module, "MOST_HEAD_BYTES", 50_000)
     message = refusal(tmp_path, endless(b"HTTP/1.1 100 Continue\r\n\r\n" * 100), entry=UNKNOWN)
     assert "expected an answer, got more than 50,000 bytes of headers; give another address" in message
 

@@ -9,30 +9,27 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.evidence_inference import (
+from doors import (
+    ConversionReport,
+    DataError,
+    FormatError,
     PaperFormat,
+    SearchedPaper,
+    UnreadableError,
     annotations_of,
+    convert_folder,
     find_folder,
+    letters_of,
     read_annotations,
     read_prompts,
     read_trial_text,
-)
-from evidencebench.data.evidence_inference_labels import (
-    ConversionReport,
-    SearchedPaper,
-    convert_folder,
-    letters_of,
     reason_against,
 )
-from evidencebench.data.instance import Instance
-from evidencebench.data.validation import validate_file
-from evidencebench.errors import DataError, FormatError, UnreadableError
-from evidencebench.query import Kind
-from examples import some_of
-from skips import DATA_FOLDER
-from strategies import WORDS
-from trial_folder import LEFT_OUT, PROMPTS, PROMPTS_LEFT_OUT, SAME, write_trial_folder
+from evidencebench import Instance, Kind, open_dataset, validate_file, write_dataset
+from kit.examples import some_of
+from kit.skips import DATA_FOLDER
+from kit.strategies import WORDS
+from kit.trial_folder import LEFT_OUT, PROMPTS, PROMPTS_LEFT_OUT, SAME, write_trial_folder
 
 COLUMNS = "PromptID,PMCID,Outcome,Intervention,Comparator\n"
 FORMS: list[PaperFormat] = ["txt", "nxml"]

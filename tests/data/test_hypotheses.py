@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.data.hypotheses import read_hypotheses, write_hypotheses
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import FormatError, UnreadableError
+from doors import FormatError, UnreadableError, read_hypotheses, write_hypotheses
+from evidencebench import load_sample
 
 SAMPLE = load_sample()
 A, B, *_ = SAMPLE.ids

@@ -15,10 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data import json_format
-from evidencebench.data.dataset import open_dataset
-from evidencebench.data.instance import Origin
-from evidencebench.files.disk import Snapshot
+from doors import Origin, Snapshot, json_format
+from evidencebench import open_dataset
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=4), st.sampled_from(['}, "a": {', '"', "\\"])),
@@ -133,7 +131,7 @@ def test_a_large_file_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
         file.write("{" + ", ".join(f'"id_{number}": {block}' for number in range(2000)) + "}")
     size_mb = path.stat().st_size / 1e6
     code = (
-        "import resource, sys; from evidencebench.data.dataset import open_dataset\n"
+        "import resource, sys; from evidencebench import open_dataset\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "assert len(open_dataset(sys.argv[1])) == 2000\n"
         "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / 1e6)"

@@ -18,16 +18,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from command_line import SAMPLE
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import Origin
-from evidencebench.data.json_format import decode_instance, encode_instance
-from evidencebench.data.parquet_format import instance_of, record_of, row_of
-from evidencebench.data.validation import validate_file
-from evidencebench.errors import DataError, FormatError, UnreadableError
-from evidencebench.query import Query
-from examples import examples
-from mutations import mutations
+from doors import (
+    DataError,
+    FormatError,
+    Origin,
+    UnreadableError,
+    decode_instance,
+    encode_instance,
+    instance_of,
+    record_of,
+    row_of,
+)
+from evidencebench import Dataset, Query, open_dataset, validate_file, write_dataset
+from kit.command_line import SAMPLE
+from kit.examples import examples
+from kit.mutations import mutations
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")

@@ -11,15 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE
-from evidencebench.data.dataset import open_dataset, reopen_dataset, write_dataset, write_shards
-from evidencebench.data.instance import Instance
-from evidencebench.data.sources import shard_name
-from evidencebench.data.validation import validate_file
-from evidencebench.engine.processes import Processes
-from evidencebench.errors import ChangedDataError, DataError, FormatError, UnreadableError
-from evidencebench.files.atomic import put_in_place
-from moments import at_each_moment
+import doors
+from doors import (
+    ChangedDataError,
+    DataError,
+    FormatError,
+    UnreadableError,
+    put_in_place,
+    reopen_dataset,
+    shard_name,
+    write_shards,
+)
+from evidencebench import Instance, Processes, open_dataset, validate_file, write_dataset
+from kit.command_line import SAMPLE
+from kit.moments import at_each_moment
 
 INSTANCES = list(SAMPLE)
 SUFFIXES = [".json", ".jsonl.gz", ".parquet"]
@@ -190,7 +195,7 @@ def test_shards_that_a_killed_call_had_begun_to_replace_are_refused_and_the_same
         put_in_place(part, to)
 
     with monkeypatch.context() as patch:
-        patch.setattr("evidencebench.data.sources.put_in_place", put)
+        patch.setattr(doors.data_sources, "put_in_place", put)
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # a killed process cleans nothing up
         with pytest.raises(DataError, match="cannot be written"):
             write_shards(path, NEW, len(NEW), 3, overwrite=True)

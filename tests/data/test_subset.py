@@ -6,24 +6,23 @@ from typing import Any
 
 import pytest
 
+from doors import DataError, RunMismatchError, UnknownInstanceError, read_run, score_runs, signature_of
 from evidencebench import (
     BM25,
     CrossValidation,
+    Dataset,
     Experiment,
     Processes,
+    Resampling,
     cross_validate,
     evaluate,
     execute,
     load_sample,
+    open_dataset,
+    write_dataset,
     write_report,
 )
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.errors import DataError, RunMismatchError, UnknownInstanceError
-from evidencebench.runs.run import read_run
-from evidencebench.scoring.output import signature_of
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import score_runs
-from skips import DATA_FOLDER
+from kit.skips import DATA_FOLDER
 
 SAMPLE = load_sample()
 CHOSEN = (SAMPLE.ids[1], SAMPLE.ids[4], SAMPLE.ids[7])

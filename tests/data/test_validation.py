@@ -13,21 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.data.tasks import TASKS
-from evidencebench.data.validation import (
-    FileReport,
-    Violation,
-    check_record,
-    validate_file,
-    validate_files,
-)
-from evidencebench.errors import UnreadableError
-from evidencebench.execution.answers import answers_from
-from evidencebench.execution.making import make_system
-from evidencebench.scoring.evaluate import evaluate
-from examples import examples
-from strategies import json_values
+from doors import FileReport, UnreadableError, Violation, check_record, validate_files
+from evidencebench import TASKS, Dataset, answers_from, evaluate, make_system, open_dataset, validate_file
+from kit.examples import examples
+from kit.strategies import json_values
 
 Record = dict[str, Any]
 Change = dict[str, Any]

@@ -12,7 +12,23 @@ from typing import Any
 
 import pytest
 
-from engine_work import (
+from doors import (
+    ChangedDataError,
+    Event,
+    Lead,
+    SystemSpecError,
+    WorkerError,
+    _why_it_died,
+    dispatch,
+    do_nothing,
+    engine_of,
+    map_in_order,
+    outcomes_in_order,
+    results,
+    why_it_died,
+)
+from evidencebench import Engine, InProcess, Processes, RayCluster, Threads, execute, load_sample
+from kit.engine_work import (
     dying_at,
     dying_at_start,
     dying_once,
@@ -23,13 +39,6 @@ from engine_work import (
     not_to_be_sent,
     slow_from,
 )
-from evidencebench import execute, load_sample
-from evidencebench.engine.local import InProcess, Threads, engine_of
-from evidencebench.engine.processes import Event, Processes, dispatch, why_it_died
-from evidencebench.engine.protocol import Engine, do_nothing, map_in_order, outcomes_in_order, results
-from evidencebench.engine.ray import RayCluster, _why_it_died
-from evidencebench.errors import ChangedDataError, SystemSpecError, WorkerError
-from evidencebench.systems.controls import Lead
 
 ENGINES: list[Engine] = [InProcess(), Threads(2), Processes(2)]
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)

@@ -7,21 +7,33 @@ from typing import ClassVar
 
 import pytest
 
-from evidencebench.cli.controls import measured
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.errors import PendingError, StopError, SystemSpecError
-from evidencebench.execution.asking import Inquiry, Waiting, gather, rehearse_all
-from evidencebench.execution.changes import Changes
-from evidencebench.execution.making import make_system
-from evidencebench.experiment.experiment import Experiment
-from evidencebench.query import Query
-from evidencebench.runs.header import QueryControl
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.system import Brief, NamedSystem, Ranking, Traits
-from evidencebench.training.crossval import cross_validate
-from evidencebench.training.crossval_splits import CrossValidation
-from scripted_models import ScriptedSender, client_of, lead
+from doors import (
+    Changes,
+    Inquiry,
+    PendingError,
+    QueryControl,
+    StopError,
+    SystemSpecError,
+    Waiting,
+    gather,
+    measured,
+    rehearse_all,
+)
+from evidencebench import (
+    TASKS,
+    Brief,
+    CrossValidation,
+    Experiment,
+    NamedSystem,
+    Query,
+    Ranking,
+    Resampling,
+    Traits,
+    cross_validate,
+    load_sample,
+    make_system,
+)
+from kit.scripted_models import ScriptedSender, client_of, lead
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=50)

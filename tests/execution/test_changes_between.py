@@ -6,15 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.data.dataset import open_dataset, reopen_dataset
-from evidencebench.data.optima import solve_file
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
-from evidencebench.execution.run import execute
-from evidencebench.runs.run import read_run
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.training.crossval import cross_validate
-from evidencebench.training.crossval_splits import CrossValidation
+from doors import ChangedDataError, RunError, RunMismatchError, read_run, reopen_dataset, solve_file
+from evidencebench import CrossValidation, Resampling, cross_validate, execute, load_sample, open_dataset
 from runs.test_runs import many
 
 SAMPLE = load_sample()

@@ -8,9 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from evidencebench.errors import SystemSpecError
-from evidencebench.provenance import code_digest
-from evidencebench.systems import bm25
+from doors import SystemSpecError, bm25, code_digest
 
 FILES = {
     "alone.py": "import math\nimport near.deep\n",

@@ -7,17 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command_line import SAMPLE
+from doors import (
+    ChatClient,
+    ChatRequest,
+    PriceTable,
+    ReplyCache,
+    RunFormatError,
+    RunMismatchError,
+    board_of,
+    exchanges_of,
+    score_runs,
+)
 from evidencebench import evaluate, execute, make_system, open_run
-from evidencebench.errors import RunFormatError, RunMismatchError
-from evidencebench.execution.exchanges import exchanges_of
-from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import PriceTable
-from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.scoring.leaderboard import board_of
-from evidencebench.scoring.score_runs import score_runs
-from scripted_models import ScriptedSender, shown_in
+from kit.command_line import SAMPLE
+from kit.scripted_models import ScriptedSender, shown_in
 
 SPEC = "llm_base:model=local/fake,base_url=http://127.0.0.1:9/v1"
 TASK = "er_at_10"

@@ -2,9 +2,8 @@
 
 import pytest
 
-from evidencebench.execution.finding import PaperVerdict, find_evidence
-from evidencebench.papers.read import read_content
-from evidencebench.system import PaperChance, Ranking, Traits
+from doors import PaperChance, PaperVerdict, read_content
+from evidencebench import Ranking, Traits, find_evidence
 
 PAPER = read_content(
     b"Tea and blood pressure: a trial.\n\nWe gave tea or water to adults. Systolic blood pressure fell more with tea "

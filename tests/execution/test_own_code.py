@@ -10,16 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench import Brief, Engine, InProcess, Processes, Threads, execute, load_sample, make_system
-from evidencebench.errors import SystemSpecError
-from evidencebench.execution.own_code import find_own_code
-from evidencebench.provenance import code_digest
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.specification import parse_specification, write_specification
-from evidencebench.training.crossval import cross_validate
-from evidencebench.training.crossval_splits import CrossValidation
-from evidencebench.training.trainings import trainable
-from own_training import OWN_TRAINING
+from doors import SystemSpecError, code_digest, find_own_code, parse_specification, trainable, write_specification
+from evidencebench import (
+    Brief,
+    CrossValidation,
+    Engine,
+    InProcess,
+    Processes,
+    Resampling,
+    Threads,
+    cross_validate,
+    execute,
+    load_sample,
+    make_system,
+)
+from kit.own_training import OWN_TRAINING
 from runs.test_runs import many
 
 SYSTEM = """

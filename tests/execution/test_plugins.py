@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from doors import SystemSpecError, cli, read_run
 from evidencebench import SYSTEMS, execute, load_sample, make_system
-from evidencebench.cli.main import cli
-from evidencebench.errors import SystemSpecError
-from evidencebench.runs.run import read_run
-from examples import thorough_only
+from kit.examples import thorough_only
 from runs.test_runs import many
 
 RANKING = """

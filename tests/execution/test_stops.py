@@ -8,12 +8,8 @@ from typing import Any
 
 import pytest
 
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.errors import CostLimitError, FailedAnswerError, FailingServerError, PendingError, StopError
-from evidencebench.execution.run import execute
-from evidencebench.runs.run import read_run
-from evidencebench.system import Brief, Ranking, Traits
+from doors import CostLimitError, FailedAnswerError, FailingServerError, PendingError, StopError, read_run
+from evidencebench import TASKS, Brief, Ranking, Traits, execute, load_sample
 from runs.test_runs import many
 
 SAMPLE = load_sample()

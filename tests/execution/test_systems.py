@@ -11,21 +11,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from evidencebench.data.instance import Instance, Labels
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import Task
-from evidencebench.errors import UndefinedScoreError
-from evidencebench.execution.answers import answer_instance, default_tasks
-from evidencebench.execution.making import make_system
-from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, Ranking, rank_by_score
-from evidencebench.systems.bm25 import BM25
-from evidencebench.systems.changed_queries import derange_hypotheses
-from evidencebench.systems.tfidf import TfIdf, TfIdfChar
-from evidencebench.systems.words import tokens
-from examples import examples
-from specs import LABEL_FREE
-from strategies import instances, labels, queries
+from doors import TfIdf, TfIdfChar, UndefinedScoreError, default_tasks, derange_hypotheses, tokens
+from evidencebench import (
+    BM25,
+    Brief,
+    Instance,
+    Kind,
+    Labels,
+    Query,
+    Ranking,
+    Task,
+    answer_instance,
+    load_sample,
+    make_system,
+    rank_by_score,
+)
+from kit.examples import examples
+from kit.specs import LABEL_FREE
+from kit.strategies import instances, labels, queries
 
 SAMPLE = load_sample()
 

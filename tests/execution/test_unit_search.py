@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evidencebench import Unit, find_evidence, read_paper
-from evidencebench.execution.finding import PaperVerdict
-from evidencebench.execution.unit_search import MOST_UNITS, found_units, holds_all_words
-from evidencebench.papers.paper import Paper, UnitKind
+from doors import MOST_UNITS, PaperVerdict, UnitKind, found_units, holds_all_words
+from evidencebench import Paper, Unit, find_evidence, read_paper
 
 _PAPER = read_paper(b"# Results\nTea helped. Deep venous thrombosis (DVT) was rare.\n")
 _TEXTS = {

@@ -13,10 +13,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from command_line import Command
-from evidencebench import BM25, EvidenceWarning, Experiment, Measure, Query, evaluate, load_sample, open_run
-from evidencebench.errors import RunMismatchError
-from evidencebench.system import Brief, Ranking
+from doors import RunMismatchError
+from evidencebench import (
+    BM25,
+    Brief,
+    EvidenceWarning,
+    Experiment,
+    Measure,
+    Query,
+    Ranking,
+    evaluate,
+    load_sample,
+    open_run,
+)
+from kit.command_line import Command
 
 TASKS = ("er_at_10", "er_at_optimal")
 

@@ -11,11 +11,8 @@ import datasets
 import pytest
 from datasets import load_dataset
 
+from doors import CATALOG, COLUMNS, DataError, HubSplit, known_entry, licence_of, schema, write_hf
 from evidencebench import Dataset, Instance, load_sample, open_dataset, write_dataset
-from evidencebench.data.catalog import CATALOG
-from evidencebench.data.parquet_format import schema
-from evidencebench.errors import DataError
-from evidencebench.integrations.hugging_face import COLUMNS, HubSplit, known_entry, licence_of, write_hf
 
 SAMPLE = load_sample()
 DAY = date(2026, 11, 22)

@@ -8,12 +8,9 @@ import pytest
 import yaml
 from huggingface_hub import parse_eval_result_entries
 
+from doors import DEFAULT_RESAMPLING, Evaluator, RunError, ScoredRuns, as_yaml, hub_entries, score_runs, signature_of
+from doors import score_record_of as record_of
 from evidencebench import execute, load_sample
-from evidencebench.errors import RunError
-from evidencebench.integrations.score_records import Evaluator, as_yaml, hub_entries, record_of
-from evidencebench.scoring.output import signature_of
-from evidencebench.scoring.resampling import DEFAULT_RESAMPLING
-from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 
 SAMPLE = load_sample()
 TASKS = ("er_at_optimal", "er_at_10")

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import StRecall
 
+from doors import Answer, AnswerError, DataError, FormatError, RunError, RunFile, RunMismatchError, write_trec
 from evidencebench import (
     TASKS,
     Dataset,
@@ -35,11 +36,8 @@ from evidencebench import (
     with_qrels,
     write_dataset,
 )
-from evidencebench.errors import AnswerError, DataError, FormatError, RunError, RunMismatchError
-from evidencebench.integrations.trec import write_trec
-from evidencebench.runs.run import Answer, RunFile
-from examples import examples
-from strategies import labels, rankings
+from kit.examples import examples
+from kit.strategies import labels, rankings
 
 SAMPLE = load_sample()
 N_SENTENCES = 8

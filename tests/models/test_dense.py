@@ -13,13 +13,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from evidencebench import Brief, Kind, Query, execute, load_sample, make_system
-from evidencebench.errors import EvidenceBenchError, MissingExtraError, ModelError, SystemSpecError
-from evidencebench.models.embedding.encoder import FORMATS, hypothesis_text, sentence_texts
-from evidencebench.runs.run import read_run
-from evidencebench.systems.dense import Dense, MiniLM
-from examples import examples
-from strategies import queries
+from doors import EMBEDDING_FORMATS as FORMATS
+from doors import (
+    Dense,
+    MiniLM,
+    MissingExtraError,
+    ModelError,
+    SystemSpecError,
+    hypothesis_text,
+    read_run,
+    sentence_texts,
+)
+from evidencebench import Brief, EvidenceBenchError, Kind, Query, execute, load_sample, make_system
+from kit.examples import examples
+from kit.strategies import queries
 
 pytest.importorskip("sentence_transformers", reason="needs the extra 'dense'")
 
@@ -28,7 +35,7 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from transformers import AutoModel, AutoTokenizer
 
-from embedding_models import make_backbone, make_embedding_model, parts_of, weights_of
+from kit.embedding_models import make_backbone, make_embedding_model, parts_of, weights_of
 
 SAMPLE = load_sample()
 QUERY = SAMPLE[0].query

@@ -12,13 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from embedding_server import embeddings, put, vector_of
+from doors import (
+    DenseApi,
+    EncodedText,
+    Endpoint,
+    EndpointEncoder,
+    EndpointError,
+    ModelError,
+    SystemSpecError,
+    VectorBatch,
+    VectorCache,
+    embed,
+)
 from evidencebench import Brief, load_sample, make_system
-from evidencebench.errors import EndpointError, ModelError, SystemSpecError
-from evidencebench.models.embedding.encoder import EncodedText, VectorBatch, VectorCache, embed
-from evidencebench.models.embedding.server import Endpoint, EndpointEncoder
-from evidencebench.systems.dense import DenseApi
-from hostile_server import (
+from kit.embedding_server import embeddings, put, vector_of
+from kit.hostile_server import (
     Behaviour,
     HostileServer,
     answer,
@@ -26,7 +34,7 @@ from hostile_server import (
     hostile_server,
     reset_at_once,
 )
-from llm_servers import drip
+from kit.llm_servers import drip
 
 pytest.importorskip("httpx", reason="needs the extra 'llm'")
 

@@ -14,17 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import CacheError, ModelError
-from evidencebench.models.embedding.encoder import (
+from doors import (
     FILE_NAME,
+    CacheError,
     EncodedText,
-    Floats,
+    ModelError,
     VectorBatch,
     VectorCache,
     digest_of,
     embed,
     vectors_by_encoder,
 )
+from doors import EncoderFloats as Floats
 
 TESTS = Path(__file__).parents[1]
 
@@ -110,8 +111,8 @@ _ENCODE = """
 import sys
 from pathlib import Path
 from models.test_vector_cache import Slow, numbered
-from evidencebench.models.embedding.encoder import embed
-from evidencebench.models.embedding.encoder import VectorCache
+from doors import embed
+from doors import VectorCache
 encoder = Slow(seconds=float(sys.argv[2]))
 texts = numbered(int(sys.argv[3]))
 embed(encoder, VectorCache(Path(sys.argv[1]), "slow"), texts if len(sys.argv) < 5 else texts[::-1])

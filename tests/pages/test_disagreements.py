@@ -2,8 +2,7 @@
 
 import re
 
-from evidencebench.construction.people.agreement import Disagreement
-from evidencebench.pages.disagreements import disagreements_page
+from doors import Disagreement, disagreements_page
 
 HOSTILE = "<script>alert(1)</script> fell"
 

@@ -8,17 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.execution.exchanges import requests_can_be_made
-from evidencebench.execution.run import execute
-from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.pages import exchanges as stored
-from evidencebench.pages.exchanges import stored_exchanges
-from evidencebench.pages.viewer import ViewerData, viewer_data_of
-from evidencebench.runs.run import read_run
-from model_runs import HOSTILE, MODEL, ask_models
-from report_pages import header_of, run_at
+from doors import ReplyCache, ViewerData, read_run, requests_can_be_made, stored_exchanges, viewer_data_of
+from doors import exchanges as stored
+from evidencebench import TASKS, execute, load_sample
+from kit.model_runs import HOSTILE, MODEL, ask_models
+from kit.report_pages import header_of, run_at
 
 SAMPLE = load_sample()
 A, B = SAMPLE.ids[:2]

@@ -20,25 +20,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from evidencebench.errors import DataError, MissingExtraError
-from evidencebench.pages.figures.charts import line_chart, row_chart
-from evidencebench.pages.figures.data import (
+from doors import (
     BOLD_SIZE,
     FONT_SIZE,
     LONGEST_SHOWN,
+    NEEDED,
+    RENDERERS,
     TITLE_SIZE,
+    WIDTH,
+    DataError,
+    Estimate,
     Group,
+    Mark,
+    MissingExtraError,
+    Node,
     Series,
+    Table,
+    as_html,
+    colours_of,
+    line_chart,
+    png_file,
+    replace_forbidden,
+    require_png,
+    row_chart,
+    size_of,
+    svg_file,
+    terminal_bars,
     title_name,
     width_of,
 )
-from evidencebench.pages.figures.drawing import WIDTH, size_of
-from evidencebench.pages.figures.files import colours_of, png_file, require_png, svg_file
-from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
-from evidencebench.pages.html import Node, as_html, replace_forbidden
-from evidencebench.pages.html import style as page_style
-from evidencebench.scoring.resampling import Estimate
-from evidencebench.tables import RENDERERS, Table
+from doors import style as page_style
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -483,7 +494,7 @@ def test_a_png_without_its_extra_names_the_command_that_installs_it_also_before_
 def test_a_png_on_a_machine_without_fonts_says_what_to_install(tmp_path: Path) -> None:
     _png(interval_chart([]))
     (tmp_path / "fonts.conf").write_text(f"<fontconfig><dir>{tmp_path}</dir></fontconfig>")
-    code = "from evidencebench.pages.figures.files import require_png; require_png()"
+    code = "from doors import require_png; require_png()"
     environment = os.environ | {"FONTCONFIG_FILE": str(tmp_path / "fonts.conf"), "HOME": str(tmp_path)}
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert found.returncode == 1

@@ -12,27 +12,47 @@ import msgspec
 import numpy as np
 import pytest
 
-from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.data.sample import load_sample, sample_path
-from evidencebench.data.tasks import TASKS, task_named
-from evidencebench.engine.local import InProcess
-from evidencebench.engine.processes import Processes
-from evidencebench.errors import RunMismatchError, TaskError
-from evidencebench.execution.run import execute
-from evidencebench.experiment.experiment import Experiment
-from evidencebench.pages.html import as_html, content_hash
-from evidencebench.pages.report.breakdowns import breakdowns_of, curves_of, curves_section
-from evidencebench.pages.report.data import Findings, missed_of, viewer_of
-from evidencebench.pages.report.failures import notes_of
-from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer import viewer_data_of
-from evidencebench.runs.run import read_run
-from evidencebench.scoring.compare import compare, compare_all, use_of_hypothesis
-from evidencebench.scoring.resampling import Resampling, bootstrap
-from evidencebench.scoring.score_runs import results_of_runs, score_runs
-from evidencebench.scoring.selection import Rules
-from evidencebench.scoring.significance import p_text, paired_test, paired_tests, percent
-from report_pages import QUICK, Element, findings_in, header_of, made, parsed, record, report_of, run_at
+from doors import (
+    Findings,
+    RunMismatchError,
+    TaskError,
+    as_html,
+    bootstrap,
+    breakdowns_of,
+    compare_all,
+    content_hash,
+    curves_of,
+    curves_section,
+    missed_of,
+    notes_of,
+    p_text,
+    paired_test,
+    paired_tests,
+    percent,
+    read_run,
+    report_page,
+    results_of_runs,
+    sample_path,
+    score_runs,
+    use_of_hypothesis,
+    viewer_data_of,
+    viewer_of,
+)
+from evidencebench import (
+    TASKS,
+    Dataset,
+    Experiment,
+    InProcess,
+    Processes,
+    Resampling,
+    Rules,
+    compare,
+    execute,
+    load_sample,
+    open_dataset,
+    task_named,
+)
+from kit.report_pages import QUICK, Element, findings_in, header_of, made, parsed, record, report_of, run_at
 
 SAMPLE = load_sample()
 SECTIONS = {

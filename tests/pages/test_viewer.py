@@ -14,29 +14,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bare_pages import bare_page
-from evidencebench.data.instance import Instance
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS, task_named
-from evidencebench.errors import RunMismatchError
-from evidencebench.execution.answers import answers_from
-from evidencebench.execution.compatibility import tasks_of
-from evidencebench.execution.making import make_system
-from evidencebench.execution.run import execute
-from evidencebench.pages import html
-from evidencebench.pages.html import encode_json
-from evidencebench.pages.paper import GradedInstance, Overview, Status, paper_of
-from evidencebench.pages.report.data import papers_of, viewer_of
-from evidencebench.pages.viewer import SHOWN_CONTROLS, graded_answer, viewer_data_of
-from evidencebench.runs.formats import open_run
-from evidencebench.runs.run import Failure
-from evidencebench.scoring.evaluate import answers_of, case_of, evaluate
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.selection import OverLength, Rules, Ties
-from evidencebench.system import Ranking
-from hostile_data import hostile_dataset
-from report_pages import findings_in, parsed
-from strategies import instances, json_values
+from doors import (
+    SHOWN_CONTROLS,
+    Failure,
+    GradedInstance,
+    OverLength,
+    Overview,
+    RunMismatchError,
+    Status,
+    Ties,
+    case_of,
+    encode_json,
+    graded_answer,
+    html,
+    paper_of,
+    tasks_of,
+    viewer_data_of,
+    viewer_of,
+)
+from doors import report_papers_of as papers_of
+from evidencebench import (
+    TASKS,
+    Instance,
+    Ranking,
+    Resampling,
+    Rules,
+    answers_from,
+    answers_of,
+    evaluate,
+    execute,
+    load_sample,
+    make_system,
+    open_run,
+    task_named,
+)
+from kit.bare_pages import bare_page
+from kit.hostile_data import hostile_dataset
+from kit.report_pages import findings_in, parsed
+from kit.strategies import instances, json_values
 
 SAMPLE = load_sample()
 ASSETS = files("evidencebench.pages") / "assets"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.papers.paper import LeftOut, Paper
-from evidencebench.papers.read import read_all_content, read_content
-from outlines import outline
+from doors import LeftOut, read_all_content, read_content
+from evidencebench import Paper
+from kit.outlines import outline
 
 Row = tuple[str, str, str]
 ROWS: list[Row] = [

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from evidencebench.papers.duplicates import without_duplicates
-from evidencebench.papers.read import read_content
+from doors import read_content, without_duplicates
 
 _TEXT = read_content(b"Tea lowers the systolic pressure of adults in all our trials.\nMilk does not.\n", name="a.txt")
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from europe_pmc import KNOWN, OPEN, OTHER, article, base_url, europe_pmc, search
-from evidencebench.errors import DataError, FailingServerError
-from evidencebench.papers.fetching import EuropePmc, FetchedPaper, fetch_papers, missing_papers
-from evidencebench.papers.ids import public_id
-from hostile_server import Behaviour, Exchange, HostileServer, answer, chunked, hang, redirect, reset_at_once
+from doors import DataError, EuropePmc, FailingServerError, FetchedPaper, fetch_papers, missing_papers, public_id
+from kit.europe_pmc import KNOWN, OPEN, OTHER, article, base_url, europe_pmc, search
+from kit.hostile_server import Behaviour, Exchange, HostileServer, answer, chunked, hang, redirect, reset_at_once
 
 ONE = article(OPEN["title"], pmcid=OPEN["pmcid"])
 SEARCH, FILE = "/search", "/PMC1280405/fullTextXML"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from broken_papers import ARTICLE, BIOC_JSON, BIOC_XML, OTHERS, TEI, mutated, restructured
-from examples import IS_THOROUGH, SHORTER
-from hostile_server import hostile_server
-from reading_apart import Verdict, read_apart
+from kit.broken_papers import ARTICLE, BIOC_JSON, BIOC_XML, OTHERS, TEI, mutated, restructured
+from kit.examples import IS_THOROUGH, SHORTER
+from kit.hostile_server import hostile_server
+from kit.reading_apart import Verdict, read_apart
 
 
 def is_refused(verdict: Verdict) -> bool:

@@ -5,11 +5,9 @@ from html import unescape
 
 import pytest
 
-from evidencebench.errors import UnreadableError
-from evidencebench.papers.html import read_html
-from evidencebench.papers.paper import Paper
-from evidencebench.papers.read import read_content
-from outlines import n_left_out, outline
+from doors import UnreadableError, read_content, read_html
+from evidencebench import Paper
+from kit.outlines import n_left_out, outline
 
 _HEAD = """<head><meta charset="utf-8"><title>Tea - a library</title>
 <meta name="citation_title" content="Tea lowers &beta; levels"><meta name="citation_pmid" content="123">

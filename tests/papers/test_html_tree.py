@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.papers.tree import MOST_DEPTH, Element, parse_html
+from doors import MOST_DEPTH, Element, parse_html
 
 
 class _Texts(HTMLParser):

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import UnreadableError
-from evidencebench.papers.paper import LeftOut, Paper
-from evidencebench.papers.read import read_all_content, read_content, read_paper
-from examples import examples
-from outlines import outline
+from doors import LeftOut, UnreadableError, read_all_content, read_content
+from evidencebench import Paper, read_paper
+from kit.examples import examples
+from kit.outlines import outline
 
 FRONT = """<front><journal-meta><journal-title>Journal of Tea</journal-title></journal-meta><article-meta>
 <article-id pub-id-type="pmid">11</article-id><article-id pub-id-type="pmc">22</article-id>

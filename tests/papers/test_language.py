@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command
-from evidencebench.papers.language import language_of
-from evidencebench.papers.read import read_content, read_paper
-from examples import some_of
-from outlines import real_files
+from doors import language_of, read_content
+from evidencebench import read_paper
+from kit.command_line import Command
+from kit.examples import some_of
+from kit.outlines import real_files
 
 _ABSTRACTS = {
     "German": "Ziel der Studie war es, die Wirkung von Tee auf den Blutdruck zu untersuchen.",

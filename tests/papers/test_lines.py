@@ -2,7 +2,8 @@
 
 import pytest
 
-from evidencebench.papers.lines import joint, words_of
+from doors import joint
+from doors import line_words_of as words_of
 
 _WORDS = words_of("A double-blind trial of treatment for long and term")
 

@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 import rispy
 
-from evidencebench.errors import DataError, UnreadableError
-from evidencebench.papers.lists import attached_file, is_list, read_list
-from evidencebench.papers.read import read_content
+from doors import DataError, UnreadableError, attached_file, is_list, read_content, read_list
 
 _TEA = {"pmcid": "PMC6500001", "doi": "10.1186/s12889-019-1234-5", "pmid": "31000001", "year": "2019"}
 

@@ -4,12 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.errors import UnreadableError
-from evidencebench.papers.markdown import MOST_CHARACTERS, is_markdown, parse_markdown, read_markdown
-from evidencebench.papers.read import read_content
-from evidencebench.query import Kind
-from outlines import n_left_out, outline
+from doors import MOST_MARKDOWN_CHARACTERS as MOST_CHARACTERS
+from doors import UnreadableError, is_markdown, parse_markdown, read_content, read_markdown
+from evidencebench import Dataset, Kind
+from kit.outlines import n_left_out, outline
 
 _PAPER = """---
 author: A. Author

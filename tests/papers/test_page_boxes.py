@@ -12,11 +12,10 @@ import pypdfium2.raw as pdfium
 import pytest
 from reportlab.lib.utils import simpleSplit
 
-from evidencebench.execution.finding import find_evidence
-from evidencebench.papers.paper import PageBox, Paper
-from evidencebench.papers.read import read_content
-from outlines import real_files
-from printing import HEIGHT, PLAIN, Sheet, sentences
+from doors import PageBox, read_content
+from evidencebench import Paper, find_evidence
+from kit.outlines import real_files
+from kit.printing import HEIGHT, PLAIN, Sheet, sentences
 
 
 def _letters(text: str) -> Counter[str]:

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import DataError
-from evidencebench.papers.ids import public_id, public_ids
+from doors import DataError, public_id, public_ids
 
 _SPELLED = {
     "PMC1": ["PMC0001"],

@@ -11,15 +11,11 @@ from hypothesis import strategies as st
 from reportlab.pdfbase.pdfmetrics import registerFont
 from reportlab.pdfbase.ttfonts import TTFont
 
-from evidencebench.errors import UnreadableError
-from evidencebench.papers.paper import Paper
-from evidencebench.papers.pdf.extraction import pages_of
-from evidencebench.papers.pdf.reader import read_pdf
-from evidencebench.papers.read import read_content
-from evidencebench.query import Kind
-from examples import IS_THOROUGH, examples
-from outlines import n_left_out, outline
-from printing import BOLD, PLAIN, Sheet, sentences
+from doors import UnreadableError, pages_of, read_content, read_pdf
+from evidencebench import Kind, Paper
+from kit.examples import IS_THOROUGH, examples
+from kit.outlines import n_left_out, outline
+from kit.printing import BOLD, PLAIN, Sheet, sentences
 
 _TITLE = "The effect of tea on blood pressure in adults"
 

@@ -6,11 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evidencebench.cli.main import cli
-from evidencebench.errors import UnreadableError
-from evidencebench.papers.paper import LeftOut
-from evidencebench.papers.read import read_content
-from printing import Sheet, sentences
+from doors import LeftOut, UnreadableError, cli, read_content
+from kit.printing import Sheet, sentences
 
 _KIDS = b"/Kids [ 4 0 R 5 0 R 6 0 R ]"
 _SWAPPED = str.maketrans({chr(code): chr(code + 3) for code in range(ord(" "), ord("z") + 1)})

@@ -6,14 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.errors import UnreadableError
-from evidencebench.papers.paper import LeftOut, Paper
-from evidencebench.papers.plain import Layout, layout_of, read_plain
-from evidencebench.papers.read import read_content, read_paper
-from evidencebench.papers.tree import MOST_CHARACTERS
-from evidencebench.query import Kind
-from outlines import outline, real_files
+from doors import MOST_CHARACTERS, Layout, LeftOut, UnreadableError, layout_of, read_content, read_plain
+from evidencebench import Dataset, Kind, Paper, read_paper
+from kit.outlines import outline, real_files
 
 _PARAGRAPH = "We asked 120 adults. Tea lowered it by 3 mmHg. No harm was seen [9]. The trial was small and short."
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.papers.read import read_content, read_paper
-from evidencebench.query import Kind
-from examples import some_of
+from doors import read_content
+from evidencebench import Kind, read_paper
+from kit.examples import some_of
+from kit.outlines import real_files
+from kit.skips import DATA_FOLDER
 from measure_reading import Figures, measure
-from outlines import real_files
-from skips import DATA_FOLDER
 
 
 def articles() -> list[tuple[Path, Path | None]]:

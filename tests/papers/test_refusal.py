@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import UnreadableError
-from evidencebench.papers.blocks import text_of
-from evidencebench.papers.read import LONGEST_SENTENCE, MOST_SENTENCES, read_content
+from doors import LONGEST_SENTENCE, MOST_SENTENCES, UnreadableError, read_content, text_of
+from evidencebench import load_sample
 
 _SENTENCES = "Tea lowered it by 3 mmHg.\nNo harm was seen (p < 0.05).\nWe asked 120 adults.\n"
 _JATS = "<article><front><article-title>Tea</article-title></front>\n<body><p>It fell.</p></body></article>"

@@ -4,12 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from evidencebench.papers.paper import Paper
-from evidencebench.papers.pdf import paragraphs
-from evidencebench.papers.read import read_content
-from evidencebench.papers.sections import SectionSort, section_of
-from evidencebench.query import Kind
-from printing import BOLD, Sheet, sentences
+from doors import SectionSort, paragraphs, read_content, section_of
+from evidencebench import Kind, Paper
+from kit.printing import BOLD, Sheet, sentences
 
 _TITLES = {
     **dict.fromkeys(("Competing Interests", "Authors' contributions", "Data sharing"), SectionSort.BACK_MATTER),

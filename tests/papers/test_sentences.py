@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.papers.blocks import _WORDS, sentence_spans
-from evidencebench.query import Kind, Query
-from examples import SHORTER, examples
+from doors import _WORDS, sentence_spans
+from evidencebench import Dataset, Kind, Query
+from kit.examples import SHORTER, examples
 
 LINES = (Path(__file__).parent / "sentence_examples.txt").read_text(encoding="utf-8").splitlines()
 WORDS = 'The We cells Fig e.g p<0.05 J E al U.S mRNA [3,4] (i) a 1 3 : ; . ? ... ) ( , \u201d "'

@@ -1,8 +1,8 @@
 """Papers in TEI, as GROBID makes them, in a small file of our own."""
 
-from evidencebench.papers.paper import Paper
-from evidencebench.papers.read import read_all_content, read_content
-from outlines import outline
+from doors import read_all_content, read_content
+from evidencebench import Paper
+from kit.outlines import outline
 
 HEADER = """<teiHeader><fileDesc><titleStmt><title level="a" type="main">Tea and pressure</title></titleStmt>
 <sourceDesc><biblStruct><analytic><title>Tea and pressure</title></analytic><idno type="DOI">10.1/tea</idno>

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from evidencebench.papers.paper import Paper, UnitKind
-from evidencebench.papers.read import read_content
-from evidencebench.papers.units import MOST_UNITS
+from doors import MOST_PAPER_UNITS as MOST_UNITS
+from doors import UnitKind, read_content
+from evidencebench import Paper
 
 ROW, CAPTION, NOTE, END = UnitKind.TABLE_ROW, UnitKind.CAPTION, UnitKind.FOOTNOTE, UnitKind.END_MATTER
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import UnreadableError
-from evidencebench.papers.tree import MOST_DEPTH, Element, parse_xml, root_tag
-from examples import examples
+from doors import MOST_DEPTH, Element, UnreadableError, parse_xml, root_tag
+from kit.examples import examples
 
 LETTERS = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff\ufeff")

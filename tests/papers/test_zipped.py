@@ -7,10 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from evidencebench.errors import UnreadableError
-from evidencebench.papers.paper import Paper
-from evidencebench.papers.read import read_content
-from evidencebench.query import Kind
+from doors import UnreadableError, read_content
+from evidencebench import Kind, Paper
 
 _W = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '

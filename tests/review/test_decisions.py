@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from desks import cell_of, decide, filled, make_folder
-from evidencebench.errors import PeopleError, StaleError
-from evidencebench.review.decisions import DECISIONS, Decided, Decision, DecisionFolder, Side
-from evidencebench.review.report import nominal_agreement, report_review
-from evidencebench.review.table import DeskAnswer, ReviewTable
-from evidencebench.scoring.resampling import Resampling
+from doors import (
+    DECISIONS,
+    Decided,
+    Decision,
+    DecisionFolder,
+    DeskAnswer,
+    PeopleError,
+    ReviewTable,
+    Side,
+    StaleError,
+    nominal_agreement,
+    report_review,
+)
+from evidencebench import Resampling
+from kit.desks import cell_of, decide, filled, make_folder
 
 NAMES = tuple(DECISIONS)
 RESAMPLING = Resampling(seed=0, n_draws=200)

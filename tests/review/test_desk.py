@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 
-from desks import QUESTIONS, TEXT, cell_of, decide, filled, make_folder, opened
-from evidencebench.cli.review import papers_of
-from evidencebench.engine.local import InProcess
-from evidencebench.errors import DataError, RunError
-from evidencebench.execution.making import make_system
-from evidencebench.papers.paper import PageBox
-from evidencebench.papers.pdf.pictures import PageShape
-from evidencebench.review.desk import open_desk
-from evidencebench.review.table import ReviewTable
+from doors import DataError, PageBox, PageShape, ReviewTable, RunError, open_desk, papers_of
+from evidencebench import InProcess, make_system
+from kit.desks import QUESTIONS, TEXT, cell_of, decide, filled, make_folder, opened
 
 
 def findings(folder: Path) -> list[dict[str, Any]]:

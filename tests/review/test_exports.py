@@ -11,12 +11,10 @@ import pypdf
 import pytest
 import rispy
 
-from command_line import Command
-from desks import QUESTIONS, TEXT, cell_of, decide, filled, make_folder
-from evidencebench.data.dataset import open_dataset
-from evidencebench.errors import MissingExtraError, NothingKeptError
-from evidencebench.review.exports import decisions_table, export, sentences_table
-from evidencebench.review.table import ReviewTable
+from doors import MissingExtraError, NothingKeptError, ReviewTable, decisions_table, export, sentences_table
+from evidencebench import open_dataset
+from kit.command_line import Command
+from kit.desks import QUESTIONS, TEXT, cell_of, decide, filled, make_folder
 
 HOSTILE = "=cmd|' /C calc'!A0 \x07 <b>"
 

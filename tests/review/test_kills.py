@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from examples import IS_THOROUGH
 from kill_desk import asked_of, kill_desk
+from kit.examples import IS_THOROUGH
 
 
 def test_killed_while_two_people_decide_it_loses_nothing_and_asks_nothing_again(tmp_path: Path) -> None:

@@ -9,13 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from command_line import SAMPLE
-from evidencebench.errors import RunFormatError
-from evidencebench.execution.run import execute
-from evidencebench.runs.formats import lines_from_parquet, open_run, write_run
-from evidencebench.runs.run import Failure, encode_answer
-from evidencebench.scoring.score_runs import score_runs
-from evidencebench.system import Ranking
+from doors import Failure, RunFormatError, encode_answer, lines_from_parquet, score_runs, write_run
+from evidencebench import Ranking, execute, open_run
+from kit.command_line import SAMPLE
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")

@@ -14,34 +14,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.errors import (
+from doors import (
+    MAX_NAME_LENGTH,
+    AnswerLine,
+    DataHeader,
     FinalError,
     PeopleError,
+    PeopleFolder,
+    Person,
+    Picks,
     RunError,
     RunFormatError,
     RunMismatchError,
     StaleError,
-)
-from evidencebench.execution.compatibility import check_belongs
-from evidencebench.runs.header import DataHeader
-from evidencebench.runs.people import (
-    MAX_NAME_LENGTH,
-    PeopleFolder,
-    Person,
-    Picks,
+    check_belongs,
     checked_name,
     checked_picks,
     file_stem,
+    printable,
+    read_run,
+    score_runs,
 )
-from evidencebench.runs.run import AnswerLine, read_run
-from evidencebench.scoring.score_runs import score_runs
-from evidencebench.scoring.selection import Rules
-from evidencebench.system import Ranking
-from evidencebench.tables import printable
-from examples import examples
+from evidencebench import TASKS, Dataset, Ranking, Rules, load_sample
+from kit.examples import examples
 
 SAMPLE = load_sample()
 A, B, C = SAMPLE.ids[:3]

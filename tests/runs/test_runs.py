@@ -16,23 +16,43 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.sample import load_sample, sample_path
-from evidencebench.data.tasks import TASKS, Task
-from evidencebench.errors import FailedAnswerError, RunError, RunFormatError, RunMismatchError, StopError, TaskError
-from evidencebench.execution.answers import answers_from
-from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of
-from evidencebench.execution.making import make_system
-from evidencebench.execution.run import execute
-from evidencebench.experiment.experiment import Experiment
-from evidencebench.query import Kind, Query
-from evidencebench.runs.formats import open_run
-from evidencebench.runs.run import Failure, read_run
-from evidencebench.scoring.evaluate import answers_of, evaluate
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.system import Brief, Ranking, Traits
-from examples import IS_THOROUGH
-from hand_made import first_words, note
+from doors import (
+    FailedAnswerError,
+    Failure,
+    RunError,
+    RunFormatError,
+    RunMismatchError,
+    StopError,
+    TaskError,
+    check_answers,
+    check_belongs,
+    read_run,
+    sample_path,
+    tasks_of,
+)
+from evidencebench import (
+    TASKS,
+    Brief,
+    Dataset,
+    Experiment,
+    Kind,
+    Query,
+    Ranking,
+    Resampling,
+    Task,
+    Traits,
+    answers_from,
+    answers_of,
+    evaluate,
+    execute,
+    load_sample,
+    make_system,
+    open_dataset,
+    open_run,
+    write_dataset,
+)
+from kit.examples import IS_THOROUGH
+from kit.hand_made import first_words, note
 
 AT_10, UNCONSTRAINED = TASKS["er_at_10"], TASKS["result_er_unconstrained"]
 SAMPLE = load_sample()
@@ -152,7 +172,10 @@ def many(path: Path, n: int, first: int = 0) -> Dataset:
 
 @pytest.mark.parametrize(
     ("system", "tasks", "first_byte"),
-    [("hand_made:Counting", (), 0), ("runs.test_runs:CountingByTask", (TASKS["result_er_at_5"], UNCONSTRAINED), 500)],
+    [
+        ("kit.hand_made:Counting", (), 0),
+        ("runs.test_runs:CountingByTask", (TASKS["result_er_at_5"], UNCONSTRAINED), 500),
+    ],
     ids=["an answer an instance", "an answer a task"],
 )
 def test_a_run_cut_at_any_byte_is_completed_and_nothing_is_computed_twice(
@@ -210,7 +233,7 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_path: Path) -> None:
     dataset = many(tmp_path / "data.json", 96)
-    spec = f"hand_made:Counting:log={tmp_path / 'asked'},seconds=0.01"
+    spec = f"kit.hand_made:Counting:log={tmp_path / 'asked'},seconds=0.01"
     execute(spec, dataset, tmp_path / "whole.jsonl")
     path = tmp_path / "run.jsonl"
     moments = random.Random(jobs)
@@ -248,7 +271,7 @@ def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_p
 def test_an_answer_that_takes_its_worker_with_it_is_a_failed_one_and_the_others_are_there(tmp_path: Path) -> None:
     dataset, path = many(tmp_path / "data.json", 40), tmp_path / "run.jsonl"
     poisoned = [dataset.ids[place] for place in (0, 17, 39)]
-    spec = f"hand_made:Dying:at={'+'.join(poisoned)},unless={tmp_path / 'healed'}"
+    spec = f"kit.hand_made:Dying:at={'+'.join(poisoned)},unless={tmp_path / 'healed'}"
     report = execute(spec, dataset, path, jobs=2)
     assert (report.n_failed, report.n_unanswered) == (3, 0)
     assert "WorkerError: two workers died that had nothing else to do: ended with exit code 3" in (
@@ -273,7 +296,7 @@ def test_a_run_stops_at_workers_that_die_where_it_is_to_and_goes_on_later(
     how: dict[str, Any], error: type[Exception], message: str, n_failed: set[int], tmp_path: Path
 ) -> None:
     dataset, path = many(tmp_path / "data.json", 40), tmp_path / "run.jsonl"
-    spec = f"hand_made:Dying:at={'+'.join(dataset.ids[:4])},unless={tmp_path / 'healed'}"
+    spec = f"kit.hand_made:Dying:at={'+'.join(dataset.ids[:4])},unless={tmp_path / 'healed'}"
     with pytest.raises(error, match=message):
         execute(spec, dataset, path, jobs=2, **how)
     kept = read_run(path)
@@ -322,7 +345,7 @@ def test_overwrite_starts_over(tmp_path: Path) -> None:
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
     execute("lead", SAMPLE, path)
     for _ in range(2):
-        execute(f"hand_made:Counting:log={log}", SAMPLE, path, limit=2, overwrite=True)
+        execute(f"kit.hand_made:Counting:log={log}", SAMPLE, path, limit=2, overwrite=True)
     assert asked(log) == [A, B, A, B]
     assert len(path.read_bytes().splitlines()) == 3
 
@@ -365,7 +388,7 @@ def test_rubbish_is_a_failure_and_the_others_are_still_answered(what: str, tmp_p
 def test_failures_are_recorded_and_only_they_are_asked_again(tmp_path: Path) -> None:
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
     down = tmp_path / "asked.down"
-    spec = f"hand_made:Counting:log={log},fails_on={B}"
+    spec = f"kit.hand_made:Counting:log={log},fails_on={B}"
     down.touch()
     assert execute(spec, SAMPLE, path, limit=3).first_error == f"{B}: ConnectionError: the server is down"
     assert read_run(path).answer(B, None) == Failure(error="ConnectionError: the server is down")
@@ -604,7 +627,7 @@ def test_a_run_with_changed_queries_asks_what_the_control_asks(seed: int, contro
 def test_what_an_interrupt_finds_begun_is_finished_and_kept(tmp_path: Path) -> None:
     """With two processes an interrupt and the start after it ask for each answer once."""
     dataset, log, path = many(tmp_path / "data.json", 40), tmp_path / "asked", tmp_path / "run.jsonl"
-    spec = f"hand_made:Counting:log={log},seconds=0.02"
+    spec = f"kit.hand_made:Counting:log={log},seconds=0.02"
     interrupts = iter([lambda: os.kill(os.getpid(), signal.SIGINT)])
 
     def interrupt_once(n_done: int, _: int) -> None:

@@ -11,27 +11,47 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.data.sample import load_sample, sample_path
-from evidencebench.data.tasks import TASKS, Task, task_named
-from evidencebench.errors import AnswerError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.answers import answers_from
-from evidencebench.execution.making import make_system
-from evidencebench.experiment.experiment import Experiment
-from evidencebench.query import Query
-from evidencebench.runs.formats import open_run
-from evidencebench.scoring.breakdowns import kind_breakdown
-from evidencebench.scoring.compare import compare, compare_pairs, mean_recalls, overlap_of
-from evidencebench.scoring.evaluate import answers_of, case_of, evaluate, grade
-from evidencebench.scoring.measures import MEASURES
-from evidencebench.scoring.output import score_fields, signature
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.selection import Rules, Selection
-from evidencebench.scoring.significance import ranges_from
-from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.system import Brief, NamedSystem, Ranking
-from made_instances import dataset_of, made
-from strategies import selections
+from doors import (
+    AnswerError,
+    RunMismatchError,
+    Selection,
+    UndefinedScoreError,
+    case_of,
+    compare_pairs,
+    grade,
+    kind_breakdown,
+    mean_recalls,
+    overlap_of,
+    ranges_from,
+    sample_path,
+    score_fields,
+    signature,
+)
+from evidencebench import (
+    MEASURES,
+    TASKS,
+    Brief,
+    Dataset,
+    Experiment,
+    NamedSystem,
+    Query,
+    Ranking,
+    Resampling,
+    Rules,
+    Task,
+    TaskScores,
+    answers_from,
+    answers_of,
+    compare,
+    evaluate,
+    load_sample,
+    make_system,
+    open_dataset,
+    open_run,
+    task_named,
+)
+from kit.made_instances import dataset_of, made
+from kit.strategies import selections
 
 SAMPLE = load_sample()
 ALL_TASKS = tuple(TASKS.values())

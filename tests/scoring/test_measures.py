@@ -13,23 +13,42 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ir_measures import StRecall
 
-from evidencebench.data.cover import Coverage, coverage_from, coverage_of
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.tasks import TASKS, task_named
-from evidencebench.errors import AnswerError, UndefinedScoreError
-from evidencebench.execution.answers import answer_instance, answers_from
-from evidencebench.execution.making import make_system
-from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.query import Query
-from evidencebench.scoring.controls import CONTROLS as CONTROL_LIST
-from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.measures import MEASURES, Measure, aspect_recall, expected_covered, measure_input
-from evidencebench.scoring.selection import RULE_TEXTS, Rules, Selection, check_answer, select
-from evidencebench.system import Brief, Ranking, rank_by_score
-from evidencebench.systems.controls import RandomControl
-from examples import examples, some_of
-from specs import STANDALONE
-from strategies import coverages, queries, rankings, selections
+from doors import CONTROLS as CONTROL_LIST
+from doors import (
+    RULE_TEXTS,
+    AnswerError,
+    Coverage,
+    RandomControl,
+    Selection,
+    UndefinedScoreError,
+    check_answer,
+    coverage_from,
+    expected_covered,
+    measure_input,
+)
+from evidencebench import (
+    MEASURES,
+    SYSTEMS,
+    TASKS,
+    Brief,
+    Dataset,
+    Measure,
+    Query,
+    Ranking,
+    Rules,
+    answer_instance,
+    answers_from,
+    aspect_recall,
+    coverage_of,
+    evaluate,
+    make_system,
+    rank_by_score,
+    select,
+    task_named,
+)
+from kit.examples import examples, some_of
+from kit.specs import STANDALONE
+from kit.strategies import coverages, queries, rankings, selections
 
 CUTOFFS = (1, 5, 10, 20)
 

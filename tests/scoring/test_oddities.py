@@ -12,26 +12,38 @@ from typing import Any
 import msgspec
 import pytest
 
-from evidencebench.data.oracle import Oracle
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS, Task
-from evidencebench.errors import EvidenceWarning, RunFormatError
-from evidencebench.execution.answers import AnswersByInstance
-from evidencebench.execution.making import make_system
-from evidencebench.execution.run import execute
-from evidencebench.models.model_card import fine_tuned_on
-from evidencebench.query import Query
-from evidencebench.runs.formats import open_run
-from evidencebench.runs.run import Failure, read_run
-from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.leaderboard import board_of
-from evidencebench.scoring.output import signature_of, signature_of_all
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import ScoredRuns, is_complete, score_runs
-from evidencebench.scoring.selection import Rules
-from evidencebench.system import Brief, Ranking, Traits
-from evidencebench.systems.bm25 import BM25
-from evidencebench.systems.controls import Lead
+from doors import (
+    AnswersByInstance,
+    Failure,
+    Lead,
+    Oracle,
+    RunFormatError,
+    ScoredRuns,
+    board_of,
+    fine_tuned_on,
+    is_complete,
+    read_run,
+    score_runs,
+    signature_of,
+    signature_of_all,
+)
+from evidencebench import (
+    BM25,
+    TASKS,
+    Brief,
+    EvidenceWarning,
+    Query,
+    Ranking,
+    Resampling,
+    Rules,
+    Task,
+    Traits,
+    evaluate,
+    execute,
+    load_sample,
+    make_system,
+    open_run,
+)
 
 SAMPLE = load_sample()
 AT_10 = TASKS["er_at_10"]

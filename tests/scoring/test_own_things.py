@@ -6,14 +6,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evidencebench import BM25, Measure, Processes, Resampling, compare, evaluate, execute, load_sample, make_system
-from evidencebench.data.tasks import Task, task_named
-from evidencebench.errors import TaskError, UndefinedScoreError
-from evidencebench.experiment.experiment import Experiment
-from evidencebench.scoring.leaderboard import board_of, systems_table
-from evidencebench.scoring.measures import MeasureInput
-from evidencebench.scoring.score_runs import results_of_runs, score_runs
-from evidencebench.scoring.significance import paired_test
+from doors import TaskError, UndefinedScoreError, board_of, paired_test, results_of_runs, score_runs, systems_table
+from evidencebench import (
+    BM25,
+    Experiment,
+    Measure,
+    MeasureInput,
+    Processes,
+    Resampling,
+    Task,
+    compare,
+    evaluate,
+    execute,
+    load_sample,
+    make_system,
+    task_named,
+)
 
 SAMPLE = load_sample()
 AT_10 = "er_at_10"

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.cover import coverage_from
-from evidencebench.scoring.breakdowns import picks_of
-from evidencebench.scoring.selection import Selection
+from doors import Selection, coverage_from, picks_of
 
 SENTENCES = st.permutations(range(8)).flatmap(lambda order: st.integers(0, 8).map(lambda n: tuple(order[:n])))
 SOURCES = st.dictionaries(st.sampled_from("abcd"), st.sets(st.integers(0, 7)))

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.instance import Instance
-from evidencebench.data.sample import load_sample
-from evidencebench.execution.making import make_system
-from evidencebench.scoring.breakdowns import SHARES, PlaceBreakdown, place_breakdown, share_group, slopes
-from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.system import Ranking
-from made_instances import dataset_of, made
+from doors import SHARES, PlaceBreakdown, share_group, slopes
+from evidencebench import Instance, Ranking, Resampling, evaluate, load_sample, make_system, place_breakdown
+from kit.made_instances import dataset_of, made
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=200)

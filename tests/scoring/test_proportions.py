@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.resampling import proportion
+from doors import UndefinedScoreError, proportion
 
 shares = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

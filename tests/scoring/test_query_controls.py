@@ -8,23 +8,36 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.errors import FormatError, RunMismatchError
-from evidencebench.execution.changes import control_of
-from evidencebench.execution.making import make_system
-from evidencebench.execution.run import execute
-from evidencebench.experiment.experiment import Experiment
-from evidencebench.query import Query
-from evidencebench.runs.formats import open_run
-from evidencebench.scoring.compare import ControlResult, control_results, use_of_hypothesis
-from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.resampling import Estimate, Resampling
-from evidencebench.scoring.score_runs import results_of_runs, score_runs
-from evidencebench.scoring.significance import AdjustedP, holm, mean_or_none
-from evidencebench.system import Brief, Ranking, Traits
-from evidencebench.systems.changed_queries import draw_strangers
-from made_instances import dataset_of, made
+from doors import (
+    AdjustedP,
+    ControlResult,
+    Estimate,
+    FormatError,
+    RunMismatchError,
+    control_results,
+    draw_strangers,
+    holm,
+    mean_or_none,
+    results_of_runs,
+    score_runs,
+    use_of_hypothesis,
+)
+from evidencebench import (
+    TASKS,
+    Brief,
+    Experiment,
+    Query,
+    Ranking,
+    Resampling,
+    Traits,
+    control_of,
+    evaluate,
+    execute,
+    load_sample,
+    make_system,
+    open_run,
+)
+from kit.made_instances import dataset_of, made
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=50)

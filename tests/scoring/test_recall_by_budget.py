@@ -6,12 +6,9 @@ from typing import get_args
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evidencebench.data.cover import Coverage, ceiling
-from evidencebench.scoring.breakdowns import ceilings_by_budget, recalls_by_budget
-from evidencebench.scoring.measures import aspect_recall
-from evidencebench.scoring.selection import OverLength, Rules, Ties, check_answer
-from evidencebench.system import Ranking
-from strategies import coverages, rankings
+from doors import Coverage, OverLength, Ties, ceiling, ceilings_by_budget, check_answer, recalls_by_budget
+from evidencebench import Ranking, Rules, aspect_recall
+from kit.strategies import coverages, rankings
 
 RULES = [Rules(over_length=one, ties=other) for one, other in product(get_args(OverLength), get_args(Ties))]
 

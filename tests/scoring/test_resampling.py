@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evidencebench.scoring.resampling import draw_counts, products
+from doors import draw_counts, products
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 10_001), (3, 20_000), (8, 50_000), (8, 60_001), (9, 60_001), (128, 7)])

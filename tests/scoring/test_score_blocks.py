@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evidencebench import InProcess, Processes, Threads, execute, load_sample
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.engine.protocol import Engine, Outcome
-from evidencebench.errors import WorkerError
-from evidencebench.runs.run import Failure, encode_answer
-from evidencebench.scoring.score_runs import score_runs
-from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.system import Ranking
+from doors import Failure, WorkerError, encode_answer, score_runs
+from evidencebench import (
+    Dataset,
+    Engine,
+    InProcess,
+    Outcome,
+    Processes,
+    Ranking,
+    TaskScores,
+    Threads,
+    execute,
+    load_sample,
+    open_dataset,
+    write_dataset,
+)
 
 TASKS = ("er_at_optimal", "er_at_10", "result_er_at_5")
 

@@ -13,20 +13,17 @@ import scipy.stats
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.resampling import (
+from doors import (
     DEFAULT_RESAMPLING,
+    AdjustedP,
     Estimate,
     Floats,
-    Resampling,
+    SignFlips,
+    UndefinedScoreError,
+    adjust,
     bootstrap,
     bootstrap_pairs,
     by_cluster,
-)
-from evidencebench.scoring.significance import (
-    AdjustedP,
-    SignFlips,
-    adjust,
     can_be_significant,
     enough_draws,
     holm,
@@ -35,7 +32,8 @@ from evidencebench.scoring.significance import (
     ranges_from,
     sign_flips,
 )
-from examples import examples
+from evidencebench import Resampling
+from kit.examples import examples
 
 # Eighths add up without rounding.
 eighths = st.integers(-8, 8).map(lambda n: n / 8)

@@ -10,10 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.errors import EvidenceBenchError, RunError
-from evidencebench.files.atomic import whole_folder, write_whole
-from evidencebench.files.places import cache_folder, data_folder, locked_file, locked_folder
-from evidencebench.files.records import open_journal
+from doors import (
+    RunError,
+    cache_folder,
+    data_folder,
+    locked_file,
+    locked_folder,
+    open_journal,
+    whole_folder,
+    write_whole,
+)
+from evidencebench import EvidenceBenchError
 
 
 def test_a_file_that_is_held_is_not_waited_for_and_is_free_again_afterwards(tmp_path: Path) -> None:

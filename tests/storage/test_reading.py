@@ -11,22 +11,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench import load_sample
-from evidencebench.construction.draft import open_drafts
-from evidencebench.construction.people.tasks import read_tasks
-from evidencebench.data.catalog import CATALOG
-from evidencebench.data.dataset import open_dataset
-from evidencebench.data.download import check_file
-from evidencebench.data.optima import solve_file
-from evidencebench.data.validation import validate_file
-from evidencebench.errors import EvidenceBenchError, ModelError, UnreadableError
-from evidencebench.files.disk import decoded, file_sha256, open_file, read_stream, read_text, read_whole
-from evidencebench.files.records import lines_in
-from evidencebench.models.embedding.local import require_model
-from evidencebench.models.model_card import FineTunedCard, require_replaceable
-from evidencebench.runs.formats import open_run
-from evidencebench.systems.finder import Finder
-from evidencebench.systems.llm.prompts import read_examples
+import doors
+from doors import (
+    CATALOG,
+    Finder,
+    FineTunedCard,
+    ModelError,
+    UnreadableError,
+    check_file,
+    decoded,
+    file_sha256,
+    lines_in,
+    open_file,
+    read_examples,
+    read_stream,
+    read_tasks,
+    read_text,
+    read_whole,
+    require_model,
+    require_replaceable,
+    solve_file,
+)
+from evidencebench import EvidenceBenchError, load_sample, open_dataset, open_drafts, open_run, validate_file
 
 
 def _solved(path: Path) -> None:
@@ -129,7 +135,7 @@ def test_lines_are_the_same_however_the_text_comes_in_parts() -> None:
 
 
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidencebench.files.records._MOST_LINE_BYTES", 1000)
+    monkeypatch.setattr(doors.records, "_MOST_LINE_BYTES", 1000)
     with pytest.raises(UnreadableError, match="line 2: expected a line, got more than 1,000 bytes of it"):
         list(lines_in([b"one\n", *([b"x" * 100] * 50)]))
 

@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evidencebench.errors import PeopleError, RunError, RunFormatError, RunMismatchError
-from evidencebench.files.records import RecordFormat, open_journal
+from doors import PeopleError, RecordFormat, RunError, RunFormatError, RunMismatchError, open_journal
 
 HEADER = b'{"journal":1}'
 BEGINS = b'{"journal":'
@@ -199,7 +198,7 @@ def test_a_link_stays_one_and_what_it_points_to_starts_over(tmp_path: Path) -> N
 OVER_AND_OVER = """
 import sys
 from pathlib import Path
-from evidencebench.files.records import open_journal
+from doors import open_journal
 
 while True:
     with open_journal(Path(sys.argv[1]), b'{"journal":', truncate=True) as journal:

@@ -10,14 +10,20 @@ from typing import Any
 
 import pytest
 
-from command_line import SAMPLE
-from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
-from evidencebench.data.instance import Instance
-from evidencebench.data.json_format import encode_instance, index_json, index_lines
-from evidencebench.data.sources import file_of, open_source
-from evidencebench.data.validation import validate_files
-from evidencebench.errors import ChangedDataError
-from evidencebench.files.disk import Snapshot, open_snapshot
+from doors import (
+    ChangedDataError,
+    Snapshot,
+    encode_instance,
+    file_of,
+    index_json,
+    index_lines,
+    open_snapshot,
+    open_source,
+    reopen_dataset,
+    validate_files,
+)
+from evidencebench import Dataset, Instance, open_dataset, write_dataset
+from kit.command_line import SAMPLE
 
 SUFFIXES = (".json", ".jsonl")
 CHANGED = r"data\.jsonl?: the data file has changed since it was opened; start again"

@@ -15,14 +15,21 @@ from pathlib import Path
 import pytest
 
 import evidencebench
-from evidencebench import load_sample
-from evidencebench.data.dataset import write_dataset
-from evidencebench.errors import DataError, RunError
-from evidencebench.files import atomic as whole_file_module
-from evidencebench.files.atomic import is_stream, put_in_place, whole_file, write_folder, write_whole
-from evidencebench.files.records import open_journal
-from evidencebench.training.prompt_examples import draw_examples, write_examples
-from unwritable import no_file_longer_than
+from doors import (
+    DataError,
+    RunError,
+    draw_examples,
+    is_stream,
+    open_journal,
+    put_in_place,
+    whole_file,
+    write_examples,
+    write_folder,
+    write_whole,
+)
+from doors import atomic as whole_file_module
+from evidencebench import load_sample, write_dataset
+from kit.unwritable import no_file_longer_than
 
 
 @contextmanager
@@ -112,7 +119,7 @@ def test_a_device_is_written_into_and_stays_one(terminal: tuple[Path, int]) -> N
 WRITING = """
 import sys
 from pathlib import Path
-from evidencebench.files.atomic import write_whole
+from doors import write_whole
 print("before", flush=True)
 write_whole(Path(sys.argv[1]), b"written\\n")
 print("after", flush=True)
@@ -226,7 +233,7 @@ def test_of_two_that_write_at_once_one_is_there_whole(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from evidencebench.files.atomic import whole_file
+from doors import whole_file
 with whole_file(Path(sys.argv[1])) as file:
     file.write(b"half")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from evidencebench.errors import DataError
-from evidencebench.files.atomic import whole_folder
-from moments import at_each_moment
+from doors import DataError, whole_folder
+from kit.moments import at_each_moment
 
 OLD, NEW = {"marker": "old", "a/b": "old"}, {"marker": "new", "a/c": "new"}
 

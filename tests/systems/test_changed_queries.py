@@ -8,13 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import UndefinedScoreError
-from evidencebench.query import Query
-from evidencebench.system import Ranking
-from evidencebench.systems.bm25 import BM25
-from evidencebench.systems.changed_queries import draw_strangers, shuffle_words, with_stranger
-from strategies import queries
+from doors import UndefinedScoreError, draw_strangers, shuffle_words, with_stranger
+from evidencebench import BM25, Query, Ranking, load_sample
+from kit.strategies import queries
 
 SAMPLE = load_sample()
 

@@ -6,18 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.tasks import TASKS
-from evidencebench.errors import SystemSpecError
-from evidencebench.execution.answers import answers_from
-from evidencebench.execution.making import make_system
-from evidencebench.query import AspectScope, Kind, Query
-from evidencebench.scoring.evaluate import evaluate
-from evidencebench.system import Brief
-from evidencebench.systems.cues import WEIGHTS, Cues
-from evidencebench.systems.features import FEATURES
-from evidencebench.training.crossval_splits import DEFAULT_TASKS
-from strategies import queries
+from doors import DEFAULT_TASKS, FEATURES, WEIGHTS, AspectScope, Cues, SystemSpecError
+from evidencebench import TASKS, Brief, Dataset, Kind, Query, answers_from, evaluate, make_system
+from kit.strategies import queries
 
 
 def order(query: Query, cues: Cues | None = None, scope: AspectScope = "all") -> tuple[int, ...]:

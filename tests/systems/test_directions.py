@@ -7,22 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.evidence_inference import read_annotations, read_prompts
-from evidencebench.systems.directions import (
-    SHIPPED,
+from doors import SHIPPED_DIRECTIONS as SHIPPED
+from doors import (
     ReportedDirection,
     Stance,
     marked_words,
+    paper_folds,
     part_marks,
+    question_of,
+    read_annotations,
+    read_prompts,
     reported_directions,
     shipped_weights,
+    split_at_fold,
     stance_of,
     turned_to_intervention,
 )
-from evidencebench.systems.question import question_of
-from evidencebench.training.folds import paper_folds, split_at_fold
+from kit.skips import DATA_FOLDER
 from make_direction_model import LABELS, OPPOSITE, WORDINGS, Prompt, fitted
-from skips import DATA_FOLDER
 
 _TEA = "Tea, compared with water, changes blood pressure."
 INCREASE, DECREASE, NO_DIFFERENCE, NOT_SAID = ReportedDirection

@@ -11,15 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cue_examples import EXAMPLES
-from evidencebench.query import Kind, Query
-from evidencebench.systems.features import FEATURES, Feature, feature_table
-from evidencebench.systems.finder import finder_table
-from evidencebench.systems.lexicon import Role
-from evidencebench.systems.paper_columns import PaperColumns
-from examples import SHORTER
+from doors import FEATURES, Feature, PaperColumns, Role, feature_table, finder_table
+from evidencebench import Kind, Query
+from kit.cue_examples import EXAMPLES
+from kit.examples import SHORTER
+from kit.strategies import WORDS, queries
 from make_feature_table import REFERENCE, reference
-from strategies import WORDS, queries
 
 HEADING, ABSTRACT, BODY = Kind.HEADING, Kind.ABSTRACT, Kind.BODY
 NAMES = [feature.name for feature in FEATURES]

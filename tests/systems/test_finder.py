@@ -16,40 +16,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.instance import Instance
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import DataError, ModelError, SystemSpecError
-from evidencebench.execution.making import make_system
-from evidencebench.models.model_card import card_digest
-from evidencebench.query import Kind, Query, Wish
-from evidencebench.system import Brief
-from evidencebench.systems.changed_queries import with_stranger
-from evidencebench.systems.cues import Cues
-from evidencebench.systems.finder import (
+from doors import (
     FEATURE_NAMES,
     FINDER_FEATURES,
     SHIPPED,
-    Finder,
-    article_slices,
-    finder_table,
-    load_finder,
-    lowered,
-)
-from evidencebench.systems.paper_columns import columns_of
-from evidencebench.systems.verdict import SIGNS
-from evidencebench.training.finder import (
+    SIGNS,
     WORDINGS,
+    Cues,
+    DataError,
+    Finder,
     FinderExample,
     FinderTraining,
+    ModelError,
+    SystemSpecError,
+    Wish,
+    article_slices,
     calibrated,
+    card_digest,
+    columns_of,
     finder_examples,
+    finder_table,
     fit_finder,
+    fit_verdict,
+    foreign_papers,
     in_other_words,
+    load_finder,
+    lowered,
+    with_stranger,
     write_finder,
 )
-from evidencebench.training.verdicts import fit_verdict, foreign_papers
-from examples import IS_THOROUGH, examples
-from strategies import queries
+from evidencebench import Brief, Instance, Kind, Query, load_sample, make_system
+from kit.examples import IS_THOROUGH, examples
+from kit.strategies import queries
 
 pytest.importorskip("lightgbm", reason="needs the extra 'train'")
 
@@ -406,9 +404,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from evidencebench.models.model_card import card_digest
-from evidencebench.systems.finder import load_finder
-from evidencebench.training.finder import write_finder
+from doors import card_digest
+from doors import load_finder
+from doors import write_finder
 
 class Dying(dict):
     def items(self):

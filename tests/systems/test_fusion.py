@@ -9,13 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import AnswerError, SystemSpecError
-from evidencebench.execution.making import make_system
-from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.diverse import Diverse, WordSimilarity, discounted_order
-from evidencebench.systems.fusion import Fuse, places_of, scores_of, standard_scores, unit_scores
-from strategies import queries, rankings
+from doors import (
+    AnswerError,
+    Diverse,
+    Fuse,
+    SystemSpecError,
+    WordSimilarity,
+    discounted_order,
+    places_of,
+    scores_of,
+    standard_scores,
+    unit_scores,
+)
+from evidencebench import Brief, Kind, NamedSystem, Query, Ranking, make_system
+from kit.strategies import queries, rankings
 
 BRIEF = Brief(budget=3)
 N_SENTENCES = 6

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cue_examples import EXAMPLES
-from evidencebench.systems.lexicon import CUES, Cue, asks, count_cues
-from strategies import sentence_texts
+from doors import CUES, Cue, asks, count_cues
+from kit.cue_examples import EXAMPLES
+from kit.strategies import sentence_texts
 
 NAMES = [cue.name for cue in CUES]
 

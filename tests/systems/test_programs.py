@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from evidencebench import Brief, Query, Ranking, Threads, execute, load_sample, make_system, open_run, rank_by_score
-from evidencebench.errors import (
+from doors import (
+    Failure,
     ProgramEndedError,
     ProgramError,
     ProgramOutputError,
     ProgramTimeoutError,
     StopError,
     SystemSpecError,
+    file_sha256,
 )
-from evidencebench.files.disk import file_sha256
-from evidencebench.runs.run import Failure
-from line_programs import SHARED_WORDS, write_program
+from evidencebench import Brief, Query, Ranking, Threads, execute, load_sample, make_system, open_run, rank_by_score
+from kit.line_programs import SHARED_WORDS, write_program
 from runs.test_runs import many
 
 SAMPLE = load_sample()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.systems.question import Claim, ParsedQuestion, QuestionKind, question_of
+from doors import Claim, ParsedQuestion, QuestionKind, question_of
 
 INTERVENTIONS = ("green tea", "exercise (30 min a day)", "LMWH", "vitamin D and calcium")
 COMPARATORS = ("placebo", "usual care", "unfractionated heparin")

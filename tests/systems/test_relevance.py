@@ -8,12 +8,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from evidencebench.query import Kind, Query
-from evidencebench.systems.features import RELEVANCE_FEATURES, feature_table
-from evidencebench.systems.finder import FINDER_FEATURES, finder_table
-from evidencebench.systems.paper_columns import PaperColumns, columns_of
-from evidencebench.systems.relevance import abbreviations, parts_in_paper, topic_roots
-from strategies import WORDS, queries
+from doors import (
+    FINDER_FEATURES,
+    RELEVANCE_FEATURES,
+    PaperColumns,
+    abbreviations,
+    columns_of,
+    feature_table,
+    finder_table,
+    parts_in_paper,
+    topic_roots,
+)
+from evidencebench import Kind, Query
+from kit.strategies import WORDS, queries
 
 PAGE = (
     (Kind.HEADING, "Blood pressure"),

@@ -16,14 +16,11 @@ from hypothesis import strategies as st
 from sentence_transformers import CrossEncoder
 from transformers import BertForSequenceClassification
 
-from cross_encoders import make_cross_encoder, name_layer
-from evidencebench.errors import MissingExtraError, ModelError, SystemSpecError
-from evidencebench.execution.making import make_system
-from evidencebench.query import Kind, Query
-from evidencebench.system import Brief
-from evidencebench.systems.fusion import full_order
-from examples import examples
-from strategies import queries
+from doors import MissingExtraError, ModelError, SystemSpecError, full_order
+from evidencebench import Brief, Kind, Query, make_system
+from kit.cross_encoders import make_cross_encoder, name_layer
+from kit.examples import examples
+from kit.strategies import queries
 
 BRIEF = Brief(budget=3)
 INNERS = ("bm25", "random", "structure")
@@ -167,7 +164,7 @@ def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, mo
 
 def test_making_a_reranker_loads_no_heavy_library(model: Path) -> None:
     code = (
-        "import sys; from evidencebench.execution.making import make_system; "
+        "import sys; from evidencebench import make_system; "
         f"make_system('rerank:system=bm25,model={model}'); "
         "sys.exit(any(name in sys.modules for name in ('torch', 'transformers', 'sentence_transformers')))"
     )

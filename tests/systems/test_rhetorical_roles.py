@@ -2,9 +2,8 @@
 
 import pytest
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.query import Kind, Query
-from evidencebench.systems.lexicon import Role, label_role, roles_of, runs_of, title_role
+from doors import Role, label_role, roles_of, runs_of, title_role
+from evidencebench import Dataset, Kind, Query
 
 TITLES = {
     Role.BACKGROUND: ["Introduction", "1 Introduction", "I. INTRODUCTION", "Background and rationale"],

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.systems.words import SentenceWords, WeightedTerms, tokens, words_of
+from doors import SentenceWords, WeightedTerms, tokens, words_of
 
 _TEXT = st.text(st.sampled_from("abcdeİΣßA19 .-,_\u2010the \n"), max_size=40)
 

@@ -10,14 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from evidencebench.execution.making import make_system
-from evidencebench.query import Kind, Query
-from evidencebench.system import Brief
-from evidencebench.systems.diverse import MOST_CHOSEN, WordSimilarity, discounted_order
-from evidencebench.systems.fusion import scores_of, unit_scores
-from evidencebench.systems.paper_columns import PaperColumns
-from evidencebench.systems.words import Floats, tokens
-from strategies import queries
+from doors import MOST_CHOSEN, PaperColumns, WordSimilarity, discounted_order, scores_of, tokens, unit_scores
+from doors import WordFloats as Floats
+from evidencebench import Brief, Kind, Query, make_system
+from kit.strategies import queries
 
 
 def dense_product(sentences: Sequence[str]) -> Floats:

@@ -8,20 +8,34 @@ from typing import Any, Literal
 
 import pytest
 
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import task_named
-from evidencebench.errors import RunError, RunFormatError, RunMismatchError, SystemSpecError, TaskError
-from evidencebench.execution.answers import answer_instance
-from evidencebench.execution.compatibility import check_answers
-from evidencebench.execution.making import make_system
-from evidencebench.execution.run import execute
-from evidencebench.experiment.experiment import Experiment
-from evidencebench.files.disk import PathText
-from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader
-from evidencebench.runs.run import Failure, RunFile, read_run
-from evidencebench.scoring.score_runs import runs_by_label
-from evidencebench.system import Brief, Ranking
+from doors import (
+    DataHeader,
+    Failure,
+    PathText,
+    RunError,
+    RunFile,
+    RunFormatError,
+    RunHeader,
+    RunMismatchError,
+    SystemHeader,
+    SystemSpecError,
+    TaskError,
+    check_answers,
+    read_run,
+    runs_by_label,
+)
+from evidencebench import (
+    Brief,
+    Experiment,
+    Ranking,
+    answer_instance,
+    execute,
+    load_sample,
+    make_system,
+    open_dataset,
+    task_named,
+    write_dataset,
+)
 
 SAMPLE = load_sample()
 FIRST = SAMPLE.ids[0]

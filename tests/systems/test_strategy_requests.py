@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import ReplyError
-from evidencebench.execution.making import make_system
-from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.system import Brief
-from evidencebench.systems.llm.prompts import versions_of
-from evidencebench.training.prompt_examples import draw_examples, write_examples
-from scripted_models import ScriptedSender, budget_in, client_of, shown_in
+from doors import ChatRequest, ReplyError, draw_examples, versions_of, write_examples
+from evidencebench import Brief, load_sample, make_system
+from kit.scripted_models import ScriptedSender, budget_in, client_of, shown_in
 
 SAMPLE = load_sample()
 MODEL = "model=local/fake,base_url=http://127.0.0.1:9/v1"

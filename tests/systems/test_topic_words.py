@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.systems.relevance import topic_words, unmentioned_words
+from doors import topic_words, unmentioned_words
+from evidencebench import Dataset
 
 _WORDS = ["kidney", "therapy", "infection", "harmed", "dialysis", "statin", "wine", "placebo-controlled", "HbA1c"]
 

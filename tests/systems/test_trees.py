@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import ModelError
-from evidencebench.systems.trees import Forest, Tree, mean_forest
-from examples import examples
+from doors import Forest, ModelError, Tree, mean_forest
+from kit.examples import examples
 
 STUMP = Tree(feature=(0,), threshold=(0.5,), left=(-1,), right=(-2,), leaf=(1.0, 4.0))
 

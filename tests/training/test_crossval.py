@@ -17,32 +17,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from command_line import start
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.engine.local import Threads
-from evidencebench.engine.processes import Processes
-from evidencebench.errors import (
+from doors import (
+    DEFAULT_TASKS,
     RunError,
     RunFormatError,
     RunMismatchError,
+    SystemFigures,
     SystemSpecError,
     TaskError,
     UndefinedScoreError,
     WorkerError,
+    changes_of_seed,
+    folds_by,
+    make_plan,
+    paper_folds,
+    read_run,
+    trainable,
 )
-from evidencebench.execution.answers import answers_from
-from evidencebench.execution.making import make_system
-from evidencebench.execution.run import execute
-from evidencebench.experiment.experiment import Experiment
-from evidencebench.runs.run import read_run
-from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.training.crossval import SystemFigures, cross_validate
-from evidencebench.training.crossval_splits import DEFAULT_TASKS, CrossValidation, changes_of_seed, make_plan
-from evidencebench.training.folds import folds_by, paper_folds
-from evidencebench.training.trainings import trainable
-from own_training import OWN_TRAINING
+from evidencebench import (
+    TASKS,
+    CrossValidation,
+    Experiment,
+    Processes,
+    Resampling,
+    Threads,
+    answers_from,
+    cross_validate,
+    evaluate,
+    execute,
+    load_sample,
+    make_system,
+)
+from kit.command_line import start
+from kit.own_training import OWN_TRAINING
 
 SAMPLE = load_sample()
 PAPERS = {query.paper_id for query in SAMPLE.queries()}

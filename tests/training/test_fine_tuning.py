@@ -14,19 +14,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evidencebench.data.instance import Instance, Labels
-from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
-from evidencebench.execution.making import make_system
-from evidencebench.models.embedding.local import model_digest
-from evidencebench.system import Brief
-from evidencebench.training.fine_tuning import EmbedderTraining, RerankerTraining
-from examples import IS_THOROUGH
-from labelled_papers import PAPERS, paper
+from doors import (
+    DataError,
+    EmbedderTraining,
+    MissingExtraError,
+    ModelError,
+    RerankerTraining,
+    SystemSpecError,
+    model_digest,
+)
+from evidencebench import Brief, Instance, Labels, make_system
+from kit.examples import IS_THOROUGH
+from kit.labelled_papers import PAPERS, paper
 
 torch = pytest.importorskip("torch", reason="needs the extra 'finetune'")
 pytest.importorskip("datasets", reason="needs the extra 'finetune'")
-from cross_encoders import make_cross_encoder  # noqa: E402 - torch, which may be missing
-from embedding_models import make_backbone, make_embedding_model  # noqa: E402
+from kit.cross_encoders import make_cross_encoder  # noqa: E402 - torch, which may be missing
+from kit.embedding_models import make_backbone, make_embedding_model  # noqa: E402
 
 Training = EmbedderTraining | RerankerTraining
 NONE = (0.0, float("nan"))  # which are no learning rates
@@ -203,7 +207,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from training.test_fine_tuning import EMBEDDER, PAPERS
-from evidencebench.training.fine_tuning import EmbedderTraining
+from doors import EmbedderTraining
 
 def report(step, total):
     if step == 4:

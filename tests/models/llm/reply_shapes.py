@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from evidencebench.models.llm.chat import Finish
+from doors import Finish
 
 Expected = Literal[
     "answered", "empty", "refused", "unparseable", "out_of_range", "duplicate", "over_length", "truncated"

@@ -11,29 +11,32 @@ from pathlib import Path
 
 import pytest
 
-from batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of, submitted
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import (
+from doors import (
+    BatchQueue,
+    BatchSender,
+    BatchStatus,
     CacheError,
+    CallSettings,
+    ChatClient,
+    ChatReply,
+    ChatRequest,
     CostLimitError,
     EndpointError,
-    EvidenceBenchError,
     FailingServerError,
     PendingError,
+    ReplyCache,
+    RunningTotals,
     StopError,
+    Usage,
+    n_waiting,
 )
-from evidencebench.models.llm.batch_apis import CallSettings
-from evidencebench.models.llm.batch_queue import BatchQueue, BatchStatus
-from evidencebench.models.llm.batches import BatchSender
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import RunningTotals
-from evidencebench.models.llm.replies import ReplyCache, n_waiting
-from fake_models import RunningServer, running_fake_server
-from mutations import mutations
-from proxy import Passing, proxied
-from replies import numbered
-from unwritable import no_file_longer_than
+from evidencebench import EvidenceBenchError, load_sample
+from kit.batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of, submitted
+from kit.fake_models import RunningServer, running_fake_server
+from kit.mutations import mutations
+from kit.proxy import Passing, proxied
+from kit.replies import numbered
+from kit.unwritable import no_file_longer_than
 
 SAMPLE = load_sample()
 
@@ -261,9 +264,9 @@ def test_a_batch_in_doubt_is_named_and_nothing_of_it_is_submitted_again(tmp_path
 _RUN = """
 import os, signal, sys
 from pathlib import Path
-from batching import one_pass, requests_to
-from evidencebench.models.llm import batches
-from evidencebench.models.llm.batch_queue import BatchQueue
+from kit.batching import one_pass, requests_to
+from doors import batches
+from doors import BatchQueue
 
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)

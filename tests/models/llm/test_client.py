@@ -17,25 +17,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import (
+from doors import (
+    NOTHING_USED,
+    Budget,
     CacheError,
+    ChatClient,
+    ChatReply,
+    ChatRequest,
     CostLimitError,
     DrainingError,
     EndpointError,
+    EstimatingSender,
     FailingCacheError,
     FailingServerError,
+    HttpSender,
     PendingError,
+    Price,
+    PriceTable,
+    Received,
+    RunningTotals,
     StopError,
     SystemSpecError,
+    Usage,
 )
-from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Received, Usage
-from evidencebench.models.llm.client import ChatClient, EstimatingSender, make_client
-from evidencebench.models.llm.costs import Budget, Price, PriceTable, RunningTotals
-from evidencebench.models.llm.sender import HttpSender
-from examples import examples
-from hostile_server import Behaviour, answer, cut_after, hostile_server
-from in_threads import at_once, begun
-from llm_servers import USAGE, DictCache, FakeTime, SlowSender, drip, replies, request_to, with_seed
+from evidencebench import make_client
+from kit.examples import examples
+from kit.hostile_server import Behaviour, answer, cut_after, hostile_server
+from kit.in_threads import at_once, begun
+from kit.llm_servers import USAGE, DictCache, FakeTime, SlowSender, drip, replies, request_to, with_seed
 
 REQUEST = request_to("http://127.0.0.1:9/v1", max_tokens=100)
 DOLLARS = PriceTable(as_of="2026-01-01", models={"openai/m": Price(input=1e4, output=1e4)})  # a cent a token
@@ -349,10 +358,10 @@ def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
 SCRIPT = """
 import os, sys, threading, time
 sys.path[:0] = {path!r}
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import PriceTable
-from in_threads import at_once
-from llm_servers import SlowSender, request_to, with_seed
+from doors import ChatClient
+from doors import PriceTable
+from kit.in_threads import at_once
+from kit.llm_servers import SlowSender, request_to, with_seed
 sender = SlowSender(is_open={is_open})
 prices = PriceTable(as_of="", models={{}})
 client = ChatClient(sender=sender, cache=None, prices=prices, max_in_flight=2, on_close=sender.close)

@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import SystemSpecError
-from evidencebench.models.http import hide_key as shown
-from evidencebench.models.http import without_key
-from evidencebench.models.llm.chat import ChatModel
-from evidencebench.models.llm.providers import Key, Server, key_for, read_dotenv, server_of
-from llm_servers import KEY
+from doors import ChatModel, Key, Server, SystemSpecError, key_for, read_dotenv, server_of, without_key
+from doors import hide_key as shown
+from kit.llm_servers import KEY
 
 HOSTED = server_of(ChatModel(model="openai/m"))
 

@@ -6,14 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evidencebench.cli.main import cli
-from evidencebench.execution.making import options_of
-from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.models.llm.costs import PriceTable
-from evidencebench.models.llm.providers import provider_of
-from evidencebench.models.llm.reading import ReplyClass
-from evidencebench.models.llm.sender import MAY_HAVE_RUN
-from evidencebench.web.retry import is_transient
+from doors import MAY_HAVE_RUN, PriceTable, ReplyClass, cli, is_transient, options_of, provider_of
+from evidencebench import SYSTEMS
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "docs" / "llm.md").read_text(encoding="utf-8")

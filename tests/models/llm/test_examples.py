@@ -8,13 +8,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from evidencebench.cli.main import cli
-from evidencebench.data.cover import coverage_of, minimum_cover
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import DataError, SystemSpecError
-from evidencebench.systems.llm.prompts import ExampleFile, read_examples, reason_against
-from evidencebench.training.prompt_examples import draw_examples, write_examples
+from doors import DataError, ExampleFile, SystemSpecError, cli, draw_examples, read_examples, write_examples
+from doors import prompt_reason_against as reason_against
+from evidencebench import coverage_of, load_sample, minimum_cover, open_dataset, write_dataset
 
 SAMPLE = load_sample()
 N_PAPERS = len({query.paper_id for query in SAMPLE.queries()})

@@ -10,6 +10,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doors import UNKNOWN, Call, FakeModel, Reply, Selection, Settings
 from evidencebench import (
     TASKS,
     Instance,
@@ -20,9 +21,7 @@ from evidencebench import (
     open_dataset,
     write_dataset,
 )
-from evidencebench.integrations.fake_model import UNKNOWN, Call, FakeModel, Reply, Settings
-from evidencebench.scoring.selection import Selection
-from marked_prompts import ORDER, SCORE, openai_body, prompt
+from kit.marked_prompts import ORDER, SCORE, openai_body, prompt
 
 SAMPLE = load_sample()
 FIRST = SAMPLE[0]

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import pytest
 
 from evidencebench import load_sample
-from fake_models import RunningServer, running_fake_server
-from marked_prompts import messages, prompt
+from kit.fake_models import RunningServer, running_fake_server
+from kit.marked_prompts import messages, prompt
 
 anthropic = pytest.importorskip("anthropic", reason="needs the extra 'test'")
 openai = pytest.importorskip("openai", reason="needs the extra 'test'")

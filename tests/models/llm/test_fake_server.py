@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doors import FAULTS, FakeModel, FakeServer, PatientConnection, Settings, listening_socket, served_in_thread
 from evidencebench import load_sample
-from evidencebench.integrations.fake_model import FAULTS, FakeModel, Settings
-from evidencebench.integrations.fake_server import FakeServer, PatientConnection
-from evidencebench.web.serving import listening_socket, served_in_thread
-from examples import examples
-from marked_prompts import openai_body, prompt
+from kit.examples import examples
+from kit.marked_prompts import openai_body, prompt
 
 SAMPLE = load_sample()
 QUERY = SAMPLE[0].query

@@ -16,12 +16,23 @@ from urllib.parse import quote
 
 import pytest
 
-from evidencebench.errors import DrainingError, EndpointError, FailingServerError
-from evidencebench.models.embedding.encoder import EncodedText
-from evidencebench.models.embedding.server import Endpoint, EndpointEncoder
-from evidencebench.models.llm.chat import NOTHING_USED, ChatModel, ChatReply, Message, Usage
-from evidencebench.models.llm.sender import Bounds, HttpSender
-from hostile_server import (
+import doors
+from doors import (
+    NOTHING_USED,
+    Bounds,
+    ChatModel,
+    ChatReply,
+    DrainingError,
+    EncodedText,
+    Endpoint,
+    EndpointEncoder,
+    EndpointError,
+    FailingServerError,
+    HttpSender,
+    Message,
+    Usage,
+)
+from kit.hostile_server import (
     Behaviour,
     Exchange,
     HostileServer,
@@ -36,8 +47,8 @@ from hostile_server import (
     reset_at_once,
     serve,
 )
-from in_threads import begun
-from llm_servers import KEY, FakeTime, completion, drip, replies, request_to, sent
+from kit.in_threads import begun
+from kit.llm_servers import KEY, FakeTime, completion, drip, replies, request_to, sent
 
 pytest.importorskip("httpx", reason="needs the extra 'llm'")
 
@@ -464,7 +475,7 @@ def chatted(server: HostileServer, sender: HttpSender) -> BaseException:
 def encoded(server: HostileServer, _: HttpSender) -> BaseException:
     """Ask for vectors, as `dense_api` does."""
     of = Endpoint(base_url=server.address("v1"), model="m", key_env="OPENAI_API_KEY")
-    with patch("evidencebench.models.embedding.server.MOST_REPLY_BYTES", 100), pytest.raises(EndpointError) as caught:
+    with patch.object(doors.embedding_server, "MOST_REPLY_BYTES", 100), pytest.raises(EndpointError) as caught:
         list(EndpointEncoder(of).batches([EncodedText("tea")]))
     return caught.value
 

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE
+from doors import (
+    ChatClient,
+    ChatReply,
+    ChatRequest,
+    LlmRank,
+    SystemSpecError,
+    TransientError,
+    read_reply,
+    weighed_scores,
+)
 from evidencebench import Ranking, answer_instance, evaluate, make_client, make_system
-from evidencebench.errors import SystemSpecError
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.logprobs import weighed_scores
-from evidencebench.models.llm.wire import read_reply
-from evidencebench.systems.llm.ranking import LlmRank
-from evidencebench.web.retry import TransientError
-from fake_models import RunningServer, running_fake_server
-from scripted_models import CHAT, ScriptedSender, client_of, lead
+from kit.command_line import SAMPLE
+from kit.fake_models import RunningServer, running_fake_server
+from kit.scripted_models import CHAT, ScriptedSender, client_of, lead
 
 
 @pytest.fixture

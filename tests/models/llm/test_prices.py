@@ -9,9 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evidencebench.errors import FormatError, UnreadableError
-from evidencebench.models.llm.chat import ChatReply, Usage
-from evidencebench.models.llm.costs import Price, PriceTable, RunningTotals, shown_usd
+from doors import ChatReply, FormatError, Price, PriceTable, RunningTotals, UnreadableError, Usage, shown_usd
 
 TABLE = PriceTable(
     as_of="2026-01-01",

@@ -7,15 +7,8 @@ from string import Template
 
 import pytest
 
-from evidencebench.query import Kind, Query
-from evidencebench.systems.llm.excerpts import Excerpt, PaperQuestion
-from evidencebench.systems.llm.prompts import (
-    budget_words,
-    form_name,
-    form_text,
-    prompt_named,
-    versions_of,
-)
+from doors import Excerpt, PaperQuestion, budget_words, form_name, form_text, prompt_named, versions_of
+from evidencebench import Kind, Query
 
 FILES = [
     (package, path.name.removesuffix(".md"))

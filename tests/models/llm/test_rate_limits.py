@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.sender import Bounds, RateLimiter
-from evidencebench.web.retry import Retry
-from in_threads import at_once
-from llm_servers import FakeTime
+from doors import Bounds, RateLimiter, Retry
+from kit.in_threads import at_once
+from kit.llm_servers import FakeTime
 
 ARRIVALS = st.lists(
     st.tuples(st.floats(0, 40, allow_nan=False), st.integers(0, 60)), min_size=1, max_size=40

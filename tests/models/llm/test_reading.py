@@ -11,18 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.chat import ChatReply, Finish
-from evidencebench.models.llm.grammar import Branch, json_at
-from evidencebench.models.llm.grammar_lists import MAX_CHARACTERS, comparable
-from evidencebench.models.llm.reading import (
+from doors import (
+    MAX_CHARACTERS,
+    Branch,
+    ChatReply,
+    Finish,
     Reading,
     ReplyClass,
+    comparable,
+    json_at,
     read_order,
     read_scores,
     read_selection,
 )
-from examples import IS_THOROUGH
-from malformed_replies import REFUSALS_ELSEWHERE
+from kit.examples import IS_THOROUGH
+from kit.malformed_replies import REFUSALS_ELSEWHERE
+from kit.strategies import json_values
 from models.llm.reply_shapes import (
     INJECTED,
     LEFT_TO_REPAIR,
@@ -33,7 +37,6 @@ from models.llm.reply_shapes import (
     ScoreShape,
     Shape,
 )
-from strategies import json_values
 
 WITHOUT_INDICES = {ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE, ReplyClass.EMPTY}
 FINISHES: tuple[Finish, ...] = ("stop", "length", "refused", "tool", "other")

@@ -17,12 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import CacheError
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message
-from evidencebench.models.llm.replies import ReplyCache
-from examples import examples
-from in_threads import begun, ended
-from replies import numbered, reply_to, requests_and_replies
+from doors import CacheError, ChatReply, ChatRequest, Message, ReplyCache
+from kit.examples import examples
+from kit.in_threads import begun, ended
+from kit.replies import numbered, reply_to, requests_and_replies
 
 
 @given(pairs=st.lists(requests_and_replies, max_size=12))
@@ -128,8 +126,8 @@ def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_
 
 def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from replies import numbered, reply_to\n"
-        "from evidencebench.models.llm.replies import ReplyCache\n"
+        "import os, sys; from pathlib import Path; from kit.replies import numbered, reply_to\n"
+        "from doors import ReplyCache\n"
         "cache = ReplyCache(Path(sys.argv[1])); cache.put(numbered(0), reply_to(0), None)\n"
         "cache.find(numbered(0).key)\n"
         "child = os.fork()\n"
@@ -147,9 +145,9 @@ def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
 _WRITE = """
 import sys
 from pathlib import Path
-from evidencebench.models.llm.replies import ReplyCache
-from in_threads import at_once
-from replies import numbered, reply_to
+from doors import ReplyCache
+from kit.in_threads import at_once
+from kit.replies import numbered, reply_to
 cache, start, stop = ReplyCache(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
 def put(n):
     cache.put(numbered(n), reply_to(n), n / 8)

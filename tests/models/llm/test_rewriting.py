@@ -4,12 +4,18 @@ import re
 
 import pytest
 
-from evidencebench.errors import EndpointError, ReplyError, SystemSpecError
-from evidencebench.execution.rewriting import asker_from
-from evidencebench.models.llm.chat import ChatReply
-from evidencebench.systems.llm.asking import Asker
-from evidencebench.systems.llm.rewriting import LONGEST, read_rewritten, rewrite
-from scripted_models import CHAT, Reply, ScriptedSender, client_of
+from doors import (
+    LONGEST,
+    Asker,
+    ChatReply,
+    EndpointError,
+    ReplyError,
+    SystemSpecError,
+    asker_from,
+    read_rewritten,
+    rewrite,
+)
+from kit.scripted_models import CHAT, Reply, ScriptedSender, client_of
 
 OWN = "Tea lowers blood pressure."
 

@@ -6,19 +6,21 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.chat import estimated_tokens
-from evidencebench.query import Kind, Query, headings_of, sections_of
-from evidencebench.systems.llm.excerpts import (
+from doors import (
     FIRST_MARK,
     LAST_MARK,
     MIN_WINDOW_TOKENS,
     Excerpt,
+    estimated_tokens,
     excerpt_of,
+    headings_of,
     line_tokens,
     prompt_line,
+    sections_of,
     windows_of,
 )
-from strategies import queries
+from evidencebench import Kind, Query
+from kit.strategies import queries
 
 kinds_of_papers = st.lists(st.sampled_from(Kind), max_size=40)
 long_texts = st.integers(0, 600).map(lambda n: ("tea lowered pressure " * n)[:n])

@@ -10,18 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.batch_apis import APIS, ResultRow, read_rows
-from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Usage
-from evidencebench.models.llm.providers import Wire
-from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.models.llm.sender import is_withheld, refusal_text
-from evidencebench.models.llm.wire import path_and_body
-from evidencebench.models.llm.wire import read_reply as reply_of
-from evidencebench.web.retry import TransientError
-from examples import examples
-from llm_servers import completion
-from mutations import STRANGE, mutations
-from replies import numbered
+from doors import (
+    APIS,
+    ChatModel,
+    ChatReply,
+    Message,
+    ReplyCache,
+    ResultRow,
+    TransientError,
+    Usage,
+    Wire,
+    is_withheld,
+    path_and_body,
+    read_rows,
+    refusal_text,
+)
+from doors import read_reply as reply_of
+from kit.examples import examples
+from kit.llm_servers import completion
+from kit.mutations import STRANGE, mutations
+from kit.replies import numbered
 
 WIRES: tuple[Wire, ...] = ("openai", "anthropic")
 TEXT = "ANSWER: [3, 17] é"

@@ -12,31 +12,50 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import (
+from doors import (
+    UNSCORED,
+    Asker,
+    ChatClient,
+    ChatReply,
+    ChatRequest,
     DrainingError,
     EndpointError,
+    LlmBase,
+    LlmInContext,
+    LlmRank,
+    LlmRerank,
+    LlmSections,
+    LlmVote,
     PendingError,
+    Price,
+    Question,
+    Reading,
+    ReplyClass,
     ReplyError,
     RunMismatchError,
     SystemSpecError,
+    Usage,
+    converse,
+    draw_examples,
+    estimated_tokens,
+    read_examples,
+    write_examples,
+    write_specification,
 )
-from evidencebench.execution.making import make_system
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, estimated_tokens
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import Price
-from evidencebench.models.llm.reading import Reading, ReplyClass
-from evidencebench.query import Kind, Query
-from evidencebench.specification import write_specification
-from evidencebench.system import Asked, Brief, NamedSystem, Ranking, Traits
-from evidencebench.systems.llm.asking import Asker, Question, converse
-from evidencebench.systems.llm.prompts import read_examples
-from evidencebench.systems.llm.ranking import UNSCORED, LlmRank
-from evidencebench.systems.llm.selecting import LlmBase, LlmInContext, LlmRerank, LlmSections
-from evidencebench.systems.llm.voting import LlmVote
-from evidencebench.training.prompt_examples import draw_examples, write_examples
+from evidencebench import Asked, Brief, Kind, NamedSystem, Query, Ranking, Traits, load_sample, make_system
+from kit.scripted_models import (
+    CHAT,
+    Answering,
+    Reply,
+    ScriptedSender,
+    budget_in,
+    client_of,
+    lead,
+    oracle,
+    paper,
+    shown_in,
+)
 from models.llm.reply_shapes import LEFT_TO_REPAIR
-from scripted_models import CHAT, Answering, Reply, ScriptedSender, budget_in, client_of, lead, oracle, paper, shown_in
 
 QUERY = paper()
 N = len(QUERY.sentences)

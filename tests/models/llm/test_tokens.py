@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doors import ChatModel, Message, estimated_tokens, prompt_tokens_of
 from evidencebench import Dataset, load_sample
-from evidencebench.models.llm.chat import ChatModel, Message, estimated_tokens, prompt_tokens_of
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.data.sample import load_sample
-from evidencebench.errors import DrainingError
-from evidencebench.models.llm.chat import Received
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import PriceTable
-from evidencebench.models.llm.replies import ReplyCache
-from fake_models import running_fake_server
-from in_threads import begun, ended
-from llm_servers import DictCache, SlowSender
-from replies import numbered, reply_to
+import doors
+from doors import ChatClient, DrainingError, PriceTable, Received, ReplyCache
+from evidencebench import load_sample
+from kit.fake_models import running_fake_server
+from kit.in_threads import begun, ended
+from kit.llm_servers import DictCache, SlowSender
+from kit.replies import numbered, reply_to
 
 TESTS = Path(__file__).parents[2]
 NO_PRICES = PriceTable(as_of="", models={})
@@ -27,10 +24,10 @@ KEY = numbered(0).key
 
 ASK = """
 import sys
-from evidencebench.models.llm.chat import Received
-from evidencebench.models.llm.client import make_client
-from in_threads import at_once
-from replies import numbered
+from doors import Received
+from evidencebench import make_client
+from kit.in_threads import at_once
+from kit.replies import numbered
 client = make_client(environ={"EVIDENCEBENCH_CACHE": sys.argv[1]})
 def work():
     return len(at_once(client.ask, [numbered(n, "local/m", sys.argv[2]) for n in range(12)]))
@@ -43,7 +40,7 @@ client.close()
 HOLD = """
 import sys
 from pathlib import Path
-from evidencebench.models.llm.replies import ReplyCache
+from doors import ReplyCache
 claims = ReplyCache(Path(sys.argv[1]))
 print(claims.claim(sys.argv[2]), flush=True)
 sys.stdin.readline()
@@ -144,7 +141,7 @@ class CountingCache(ReplyCache):
 def test_a_request_is_waited_for_as_long_as_the_process_that_sends_it_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evidencebench.models.llm.client._LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(doors.llm_client, "_LOOK_AGAIN_SECONDS", 0.0)
     cache, sender = CountingCache(tmp_path), SlowSender()
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 

@@ -8,17 +8,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from batching import requests_to, sender_of
-from evidencebench.errors import CacheError, FailingCacheError, PendingError
-from evidencebench.models.embedding.encoder import EncodedText, Encoder, VectorCache, embed, remove_vectors
-from evidencebench.models.llm.chat import ChatReply
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import PriceTable
-from evidencebench.models.llm.replies import ReplyCache, ReplyFilter, remove_replies
-from in_threads import at_once
-from llm_servers import DictCache, SlowSender
-from replies import numbered, reply_to
-from unwritable import no_file_longer_than, open_to_all, read_only
+from doors import (
+    CacheError,
+    ChatClient,
+    ChatReply,
+    EncodedText,
+    Encoder,
+    FailingCacheError,
+    PendingError,
+    PriceTable,
+    ReplyCache,
+    ReplyFilter,
+    VectorCache,
+    embed,
+    remove_replies,
+    remove_vectors,
+)
+from kit.batching import requests_to, sender_of
+from kit.in_threads import at_once
+from kit.llm_servers import DictCache, SlowSender
+from kit.replies import numbered, reply_to
+from kit.unwritable import no_file_longer_than, open_to_all, read_only
 
 pytest.importorskip("httpx", reason="needs the extra 'llm'")  # before somebody runs who may not read it
 

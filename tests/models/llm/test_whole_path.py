@@ -13,24 +13,34 @@ from typing import Any
 import msgspec
 import pytest
 
-from command_line import start
-from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.data.sample import load_sample, sample_path
-from evidencebench.data.tasks import TASKS, task_named
-from evidencebench.errors import RunMismatchError
-from evidencebench.execution.answers import answers_from
-from evidencebench.execution.making import make_system
-from evidencebench.execution.run import RunReport, execute
-from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.client import make_client
-from evidencebench.models.llm.wire import request_body
-from evidencebench.runs.run import read_run
-from evidencebench.scoring.evaluate import answers_of, evaluate
-from evidencebench.training.prompt_examples import draw_examples, write_examples
-from examples import IS_THOROUGH
-from fake_models import fake_model_app, running_fake_server
-from specs import strategy_specs
-from stored_replies import stored_replies
+from doors import (
+    ChatRequest,
+    RunMismatchError,
+    RunReport,
+    draw_examples,
+    read_run,
+    request_body,
+    sample_path,
+    write_examples,
+)
+from evidencebench import (
+    TASKS,
+    Dataset,
+    answers_from,
+    answers_of,
+    evaluate,
+    execute,
+    load_sample,
+    make_client,
+    make_system,
+    open_dataset,
+    task_named,
+)
+from kit.command_line import start
+from kit.examples import IS_THOROUGH
+from kit.fake_models import fake_model_app, running_fake_server
+from kit.specs import strategy_specs
+from kit.stored_replies import stored_replies
 
 httpx = pytest.importorskip("httpx", reason="needs the extra 'llm'")
 

@@ -5,14 +5,22 @@ from typing import Any
 
 import pytest
 
-from evidencebench.errors import SystemSpecError
-from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.providers import PROVIDERS, asks_json, server_of
-from evidencebench.models.llm.wire import path_and_body
-from evidencebench.models.llm.wire import read_reply as reply_of
-from evidencebench.models.llm.wire import request_body as body_of
-from evidencebench.web.retry import TransientError
-from llm_servers import completion
+from doors import (
+    PROVIDERS,
+    ChatModel,
+    ChatReply,
+    ChatRequest,
+    Message,
+    SystemSpecError,
+    TransientError,
+    Usage,
+    asks_json,
+    path_and_body,
+    server_of,
+)
+from doors import read_reply as reply_of
+from doors import request_body as body_of
+from kit.llm_servers import completion
 
 MESSAGES = (Message("user", "Hello"),)
 SCHEMA = {"type": "object", "properties": {"sentences": {"type": "array", "items": {"type": "integer"}}}}

@@ -10,9 +10,8 @@ import pytest
 
 mlcroissant = pytest.importorskip("mlcroissant", reason="needs mlcroissant, a neighbour's package")
 
+from doors import COLUMNS, HubSplit, row_of, table_of, write_hf
 from evidencebench import load_sample, open_dataset, write_dataset
-from evidencebench.data.parquet_format import row_of, table_of
-from evidencebench.integrations.hugging_face import COLUMNS, HubSplit, write_hf
 
 SAMPLE = load_sample()
 

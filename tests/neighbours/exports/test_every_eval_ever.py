@@ -13,10 +13,8 @@ core = pytest.importorskip(
     "every_eval_ever.validator.validation_core", reason="needs every-eval-ever, a neighbour's package"
 )
 
+from doors import DEFAULT_RESAMPLING, SCHEMA_VERSION, Evaluator, ScoredRuns, score_runs, write_records
 from evidencebench import evaluate, execute, load_sample, task_named
-from evidencebench.integrations.score_records import SCHEMA_VERSION, Evaluator, write_records
-from evidencebench.scoring.resampling import DEFAULT_RESAMPLING
-from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 
 SAMPLE = load_sample()
 TASKS = ("er_at_optimal", "er_at_10", "result_er_at_5")

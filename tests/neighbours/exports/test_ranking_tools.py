@@ -16,6 +16,7 @@ import pandas as pd
 import pytrec_eval
 from ir_measures import StRecall
 
+from doors import RunFile, write_trec
 from evidencebench import (
     answers_of_frame,
     evaluate,
@@ -27,8 +28,6 @@ from evidencebench import (
     sentences_frame,
     with_qrels,
 )
-from evidencebench.integrations.trec import write_trec
-from evidencebench.runs.run import RunFile
 
 SAMPLE = load_sample()
 K = 10

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doors import Answer, Failure, RunError, cli, encode_answer
 from evidencebench import (
     Instance,
     Kind,
@@ -28,15 +29,12 @@ from evidencebench import (
     open_run,
     write_dataset,
 )
-from evidencebench.cli.main import cli
-from evidencebench.errors import RunError
-from evidencebench.runs.run import Answer, Failure, encode_answer
-from examples import examples
-from strategies import labels, rankings
+from kit.examples import examples
+from kit.strategies import labels, rankings
 
 inspect_log = pytest.importorskip("inspect_ai.log", reason="needs inspect_ai, a neighbour's package")
 
-from evidencebench.integrations.inspect_ai import log_of_run, write_log  # noqa: E402 - needs inspect_ai
+from doors import log_of_run, write_log  # noqa: E402 - needs inspect_ai
 
 N_SENTENCES = 8
 SAMPLE = load_sample()

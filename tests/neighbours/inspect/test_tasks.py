@@ -11,18 +11,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doors import ChatReply, ChatRequest, FailingServerError, LlmBase, Message, TaskError, cli
 from evidencebench import TASKS, evaluate, execute, load_sample, make_system, open_run
-from evidencebench.cli.main import cli
-from evidencebench.errors import FailingServerError, TaskError
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message
-from evidencebench.systems.llm.selecting import LlmBase
-from scripted_models import CHAT, ScriptedSender, budget_in, client_of, shown_in
+from kit.scripted_models import CHAT, ScriptedSender, budget_in, client_of, shown_in
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs inspect_ai, a neighbour's package")
 
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402 - as above
 
-from evidencebench.integrations.inspect_ai import aspect_recall  # noqa: E402 - as above
+from doors import inspect_aspect_recall as aspect_recall  # noqa: E402 - as above
 
 SAMPLE = load_sample()
 

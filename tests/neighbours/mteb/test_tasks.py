@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from embedding_models import make_embedding_model
+from doors import PUBLISHED_TASKS, TaskError
 from evidencebench import (
     Instance,
     Kind,
@@ -26,8 +26,7 @@ from evidencebench import (
     open_dataset,
     write_dataset,
 )
-from evidencebench.errors import TaskError
-from evidencebench.integrations.mteb import PUBLISHED_TASKS
+from kit.embedding_models import make_embedding_model
 
 SAMPLE = load_sample()
 

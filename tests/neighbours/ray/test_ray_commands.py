@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Command, Outcome
+from doors import main, read_run
 from evidencebench import load_sample, write_dataset
-from evidencebench.cli.main import main
-from evidencebench.runs.run import read_run
+from kit.command_line import Command, Outcome
 
 pytest.importorskip("ray", reason="needs ray, a neighbour's package")
 
@@ -131,7 +130,7 @@ def test_an_address_where_no_cluster_is_gives_an_error_at_once(folder: Path) -> 
 
 
 def test_each_gpu_has_a_system_of_its_own_which_is_made_once(folder: Path, command: Command) -> None:
-    spec = f"{TESTS}/hand_made.py:OnGPU:log={folder}/gpus"
+    spec = f"{TESTS}/kit/hand_made.py:OnGPU:log={folder}/gpus"
     found = command(f"run {spec} --data data.json -o gpus.jsonl --gpus-per-worker 1")
     assert found.code == 0
     assert f"short rankings  {N_INSTANCES} of {N_INSTANCES}\n" in found.err  # and no other warning
@@ -144,7 +143,7 @@ def test_each_gpu_has_a_system_of_its_own_which_is_made_once(folder: Path, comma
 def test_a_poisoned_instance_is_a_failed_answer_and_all_others_are_there(
     folder: Path, cluster: str, command: Command
 ) -> None:
-    line = f"run {TESTS}/hand_made.py:Dying:at=i7,unless=healed --data data.json -o poisoned.jsonl"
+    line = f"run {TESTS}/kit/hand_made.py:Dying:at=i7,unless=healed --data data.json -o poisoned.jsonl"
     with started([*line.split(), *on(cluster)], folder) as driver:  # Ray prints nothing of its own there
         out, err = driver.communicate(timeout=MOST_SECONDS)
     assert driver.returncode == 1
@@ -159,7 +158,7 @@ def test_a_poisoned_instance_is_a_failed_answer_and_all_others_are_there(
 def test_after_ctrl_c_what_was_begun_is_finished_and_the_same_command_goes_on(
     folder: Path, cluster: str, command: Command
 ) -> None:
-    spec = f"{TESTS}/hand_made.py:Counting:log={folder}/stopped,seconds=0.3"
+    spec = f"{TESTS}/kit/hand_made.py:Counting:log={folder}/stopped,seconds=0.3"
     line = f"run {spec} --data data.json --limit 12 -o stopped.jsonl"
     with started([*line.split(), *on(cluster)], folder) as driver:
         wait_for_answers(folder / "stopped.jsonl", 2, driver)
@@ -175,7 +174,7 @@ def test_after_ctrl_c_what_was_begun_is_finished_and_the_same_command_goes_on(
 def test_a_run_whose_worker_and_then_driver_are_killed_ends_as_if_nothing_was(
     folder: Path, cluster: str, command: Command
 ) -> None:
-    spec = f"{TESTS}/hand_made.py:Counting:log={folder}/asked,seconds=0.05"
+    spec = f"{TESTS}/kit/hand_made.py:Counting:log={folder}/asked,seconds=0.05"
     assert command(f"run {spec} --data data.json -o whole.jsonl --engine local").code == 0
     (folder / "asked").unlink()
     line = f"run {spec} --data data.json -o part.jsonl"

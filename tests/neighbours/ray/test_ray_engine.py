@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from engine_work import dying_at, dying_at_start, dying_once, failing_at, gpus_seen, never_ready, slow_from
+from doors import ChangedDataError, EngineError, WorkerError, map_in_order, outcomes_in_order, results
 from evidencebench import RayCluster
-from evidencebench.engine.protocol import map_in_order, outcomes_in_order, results
-from evidencebench.errors import ChangedDataError, EngineError, WorkerError
+from kit.engine_work import dying_at, dying_at_start, dying_once, failing_at, gpus_seen, never_ready, slow_from
 
 pytest.importorskip("ray", reason="needs ray, a neighbour's package")
 

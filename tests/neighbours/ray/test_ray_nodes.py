@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from engine_work import slow_from
 from evidencebench import RayCluster
+from kit.engine_work import slow_from
 
 ray: Any = pytest.importorskip("ray", reason="needs ray, a neighbour's package")
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from asking_app import Running
-from evidencebench.data.sample import load_sample
-from evidencebench.pages.viewer import ViewerData, viewer_data_of
+from doors import ViewerData, viewer_data_of
+from evidencebench import load_sample
+from kit.asking_app import Running
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 pytest.importorskip("uvicorn", reason="needs the extra 'view'")
@@ -21,7 +21,7 @@ def sample_viewed() -> ViewerData:
 @pytest.fixture(scope="session")
 def app(sample_viewed: ViewerData) -> Iterator[Running]:
     """Give the app of the sample, after its scan is over."""
-    from asking_app import running  # noqa: PLC0415 - beside the fixture of its name
+    from kit.asking_app import running  # noqa: PLC0415 - beside the fixture of its name
 
     with running(sample_viewed) as found:
         found.scan.wait(60)

@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
-from evidencebench.pages.app.construction import make_construction_app
-from evidencebench.pages.app.server import address_of
-from evidencebench.pages.construction import open_construction
-from evidencebench.web.serving import TimedConnection, listening_socket, served_in_thread
-from shown_constructions import DOUBTFUL, MARKED_AT, make_construction
+from doors import (
+    TimedConnection,
+    address_of,
+    listening_socket,
+    make_construction_app,
+    open_construction,
+    served_in_thread,
+)
+from kit.shown_constructions import DOUBTFUL, MARKED_AT, make_construction
 
 Ask = Callable[..., tuple[int, Any]]
 NOW = datetime(2026, 11, 27, tzinfo=UTC)

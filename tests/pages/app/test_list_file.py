@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from asking_app import Reply, Running, running
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.pages.viewer import ViewerData, viewer_data_of
+from doors import ViewerData, viewer_data_of
+from evidencebench import load_sample, open_dataset, write_dataset
+from kit.asking_app import Reply, Running, running
 
 SAMPLE = load_sample()
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.pages.app.list import Columns, ListQuery, Only, Sort, matches_of
-from evidencebench.pages.paper import ListRow, RowGrades
+from doors import Columns, ListQuery, ListRow, Only, RowGrades, Sort, matches_of
 
 N_SYSTEMS, N_TASKS, CEILING, N_COUNTED = 3, 2, 2, 2
 

@@ -9,10 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from asking_app import Running, ended_with, running, timed
-from evidencebench.data.sample import load_sample
-from evidencebench.pages.app import server
-from evidencebench.pages.viewer import ViewerData
+from doors import ViewerData, server
+from evidencebench import load_sample
+from kit.asking_app import Running, ended_with, running, timed
 
 SAMPLE = load_sample()
 N_AT_ONCE = 200

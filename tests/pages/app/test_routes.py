@@ -12,13 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from asking_app import Running, running
-from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.data.sample import load_sample, sample_path
-from evidencebench.data.tasks import task_named
-from evidencebench.execution.run import execute
-from evidencebench.pages.app.search import BackgroundScan, SearchIndex
-from evidencebench.pages.viewer import ViewerData, viewer_data_of
+from doors import BackgroundScan, SearchIndex, ViewerData, sample_path, viewer_data_of
+from evidencebench import Dataset, execute, load_sample, open_dataset, task_named
+from kit.asking_app import Running, running
 
 SAMPLE = load_sample()
 

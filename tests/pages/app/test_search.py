@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.pages.app.list import Where
-from evidencebench.pages.app.search import SearchIndex, hits_in, words_in, words_of
-from evidencebench.query import Kind, Query
+from doors import SearchIndex, Where, hits_in, words_in
+from doors import search_words_of as words_of
+from evidencebench import Kind, Query
 
 LETTERS = "ab1é" + "ё中"
 texts = st.text(alphabet=LETTERS + ' -"*()', max_size=12)

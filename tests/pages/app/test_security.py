@@ -7,9 +7,8 @@ from http.cookies import SimpleCookie
 
 import pytest
 
-from asking_app import Running, ended_with, running, timed
-from evidencebench.pages.app.server import MAX_BODY_BYTES, SECURITY_HEADERS, Address
-from evidencebench.pages.viewer import ViewerData
+from doors import MAX_BODY_BYTES, SECURITY_HEADERS, Address, ViewerData
+from kit.asking_app import Running, ended_with, running, timed
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from bare_pages import bare_page
-from browsing import BROWSER_FLAGS, MOST_MILLISECONDS, NewPage, Pages, address_of, browser_path, open_report
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import Task
-from evidencebench.execution.run import execute
-from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer import viewer_data_of
-from evidencebench.scoring.resampling import Resampling
-from serving_commands import Serving, serving_command
+from doors import report_page, viewer_data_of
+from evidencebench import Dataset, Resampling, Task, execute, load_sample
+from kit.bare_pages import bare_page
+from kit.browsing import BROWSER_FLAGS, MOST_MILLISECONDS, NewPage, Pages, address_of, browser_path, open_report
+from kit.serving_commands import Serving, serving_command
 
 _HERE = Path(__file__).parent
 expect.set_options(timeout=MOST_MILLISECONDS)

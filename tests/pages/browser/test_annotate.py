@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from browsing import NewPage, assert_accessible, assert_asks_before_leaving, say_name
-from evidencebench.construction.people.answers import AnnotationFolder
-from evidencebench.construction.people.tasks import (
+from doors import (
+    AnnotationFolder,
     AnnotationTask,
     Criterion,
     FileDigest,
@@ -18,8 +17,9 @@ from evidencebench.construction.people.tasks import (
     read_tasks,
     write_tasks,
 )
-from evidencebench.query import Kind
-from serving_commands import Serving, serving_command
+from evidencebench import Kind
+from kit.browsing import NewPage, assert_accessible, assert_asks_before_leaving, say_name
+from kit.serving_commands import Serving, serving_command
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 

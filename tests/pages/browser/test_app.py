@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking_app import Running, running
-from browsing import NewPage, assert_accessible
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.pages.viewer import viewer_data_of
+from doors import viewer_data_of
+from evidencebench import load_sample, open_dataset, write_dataset
+from kit.asking_app import Running, running
+from kit.browsing import NewPage, assert_accessible
 
 SAMPLE = load_sample()
 

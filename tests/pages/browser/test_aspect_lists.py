@@ -10,17 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, box_of
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS, task_named
-from evidencebench.pages.exchanges import stored_exchanges
-from evidencebench.pages.report.page import report_page
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import score_runs
-from evidencebench.scoring.selection import Rules
-from model_runs import ask_models
-from report_pages import header_of, made, record, run_at
+from doors import report_page, score_runs, stored_exchanges
+from evidencebench import TASKS, Dataset, Resampling, Rules, load_sample, task_named
+from kit.browsing import NewPage, address_of, assert_accessible, box_of
+from kit.model_runs import ask_models
+from kit.report_pages import header_of, made, record, run_at
 
 QUICK, RULES = Resampling(n_draws=50), Rules(ties="expected")
 TASKS_HERE = (task_named("er_at_5"), task_named("result_er_at_5"))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import assert_accessible, assert_asks_before_leaving, say_name
 from evidencebench import execute, load_sample
-from serving_commands import Serving
+from kit.browsing import assert_accessible, assert_asks_before_leaving, say_name
+from kit.serving_commands import Serving
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 

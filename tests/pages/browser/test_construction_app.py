@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, Pages, assert_accessible, assert_asks_before_leaving
-from evidencebench.construction.edits import Edit, read_edits
-from evidencebench.pages.app.construction import make_construction_app
-from evidencebench.pages.app.server import address_of
-from evidencebench.pages.construction import open_construction
-from evidencebench.web.serving import TimedConnection, listening_socket, served_in_thread
-from shown_constructions import DOUBTFUL, HOSTILE, MARKED_AT, make_construction
+from doors import (
+    TimedConnection,
+    address_of,
+    listening_socket,
+    make_construction_app,
+    open_construction,
+    served_in_thread,
+)
+from evidencebench import Edit, read_edits
+from kit.browsing import NewPage, Pages, assert_accessible, assert_asks_before_leaving
+from kit.shown_constructions import DOUBTFUL, HOSTILE, MARKED_AT, make_construction
 
 RUN = "evidencebench construct run construction.toml"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible
-from evidencebench.pages.construction import construction_page, open_construction
-from shown_constructions import DOUBTFUL, DROPPED, HOSTILE, make_construction
+from doors import construction_page, open_construction
+from kit.browsing import NewPage, address_of, assert_accessible
+from kit.shown_constructions import DOUBTFUL, DROPPED, HOSTILE, make_construction
 
 
 def _page_file(folder: Path, *, n_more: int = 0, most_papers: int = 5) -> Path:

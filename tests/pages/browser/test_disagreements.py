@@ -4,9 +4,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from browsing import address_of, assert_accessible
-from evidencebench.construction.people.agreement import Disagreement
-from evidencebench.pages.disagreements import disagreements_page
+from doors import Disagreement, disagreements_page
+from kit.browsing import address_of, assert_accessible
 
 
 def test_it_is_accessible_and_fits_a_phone(page: Page, tmp_path: Path) -> None:

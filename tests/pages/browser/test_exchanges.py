@@ -5,16 +5,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking_app import running
-from browsing import address_of, assert_accessible
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.execution.run import execute
-from evidencebench.pages.exchanges import stored_exchanges
-from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer import viewer_data_of
-from evidencebench.scoring.resampling import Resampling
-from model_runs import MODEL, ask_models
+from doors import report_page, stored_exchanges, viewer_data_of
+from evidencebench import TASKS, Resampling, execute, load_sample
+from kit.asking_app import running
+from kit.browsing import address_of, assert_accessible
+from kit.model_runs import MODEL, ask_models
 
 SAMPLE = load_sample()
 A, B = SAMPLE.ids[:2]

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from browsing import NewPage, assert_accessible
-from evidencebench.execution.making import make_system
-from evidencebench.pages.app.find import make_finding_app
-from evidencebench.pages.app.server import Address, address_of
-from evidencebench.web.serving import listening_socket, served_in_thread
+from doors import Address, address_of, listening_socket, make_finding_app, served_in_thread
+from evidencebench import make_system
+from kit.browsing import NewPage, assert_accessible
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, assert_accessible, box_of
+from doors import PaperVerdict, findings_page
 from evidencebench import Finding, find_evidence, read_paper
-from evidencebench.execution.finding import PaperVerdict
-from evidencebench.pages.findings_page import findings_page
+from kit.browsing import NewPage, assert_accessible, box_of
 
 _TEXT = (
     "# Results\nTea <script>alert(1)</script> lowered pressure in {}.\nNurses of {} slept <noscript>well</noscript>.\n"

@@ -7,9 +7,8 @@ from urllib.parse import parse_qsl
 import pytest
 from playwright.sync_api import Page, expect
 
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.pages.viewer import viewer_data_of
+from doors import viewer_data_of
+from evidencebench import TASKS, load_sample
 
 SAMPLE = load_sample()
 

@@ -9,14 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import Instance, Labels
-from evidencebench.data.sample import load_sample
-from evidencebench.pages.app.search import words_of
-from evidencebench.pages.paper import ListRow
-from evidencebench.pages.viewer import ViewerData, viewer_data_of
-from evidencebench.query import Kind, Query
+from doors import ListRow, ViewerData, viewer_data_of
+from doors import search_words_of as words_of
+from evidencebench import Dataset, Instance, Kind, Labels, Query, load_sample, open_dataset, write_dataset
+from kit.browsing import NewPage, address_of, assert_accessible, assert_fits, box_of
 
 SAMPLE = load_sample()
 TASK = "er_at_optimal"

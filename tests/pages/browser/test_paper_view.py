@@ -8,14 +8,11 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import NewPage, assert_accessible, box_of
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.pages.paper import GradedAnswer, GradedInstance, TaskTerms
-from evidencebench.pages.viewer import viewer_data_of
-from examples import IS_THOROUGH
-from paper_records import HALF, OTHER, RESULTS_AT_2, TERMS, TEXTS, State, overview_of, record_of, show, show_paper
+from doors import GradedAnswer, GradedInstance, TaskTerms, viewer_data_of
+from evidencebench import TASKS, Dataset, load_sample
+from kit.browsing import NewPage, assert_accessible, box_of
+from kit.examples import IS_THOROUGH
+from kit.paper_records import HALF, OTHER, RESULTS_AT_2, TERMS, TEXTS, State, overview_of, record_of, show, show_paper
 
 
 def test_marks_in_the_margin_say_who_selected_a_sentence_and_can_be_hidden(page: Page, tmp_path: Path) -> None:

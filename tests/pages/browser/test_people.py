@@ -11,18 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking_app import running
-from browsing import STILL, NewPage, Pages, assert_accessible, assert_fits, box_of, say_name
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import Instance
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.pages.app.server import Address
-from evidencebench.pages.people.assignments import pick_tasks
-from evidencebench.pages.viewer import viewer_data_of
-from evidencebench.query import Query
-from evidencebench.runs.run import read_run
-from evidencebench.system import Ranking
+from doors import Address, pick_tasks, read_run, viewer_data_of
+from evidencebench import TASKS, Dataset, Instance, Query, Ranking, load_sample, open_dataset, write_dataset
+from kit.asking_app import running
+from kit.browsing import STILL, NewPage, Pages, assert_accessible, assert_fits, box_of, say_name
 
 SAMPLE = load_sample()
 A, B = SAMPLE.ids[:2]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import STILL, NewPage, address_of
-from evidencebench.data.sample import load_sample
+from evidencebench import load_sample
+from kit.browsing import STILL, NewPage, address_of
 
 SAMPLE = load_sample()
 TOP_SENTENCE = "[...document.querySelectorAll('.sentence')].find((one) => one.getBoundingClientRect().top > 120).id"

@@ -9,13 +9,10 @@ import pypdfium2
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, open_report
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.execution.run import execute
-from evidencebench.pages.report.page import report_page
-from evidencebench.scoring.resampling import Resampling
-from report_pages import header_of, made, record, run_at
+from doors import report_page
+from evidencebench import TASKS, Resampling, execute, load_sample
+from kit.browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, open_report
+from kit.report_pages import header_of, made, record, run_at
 
 SAMPLE = load_sample()
 HOSTILE = "\u202e</script><img src=x onerror='window.owned=1'><svg onload=window.owned=1>\x00"

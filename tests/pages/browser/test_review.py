@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from browsing import NewPage, assert_accessible, box_of, say_name
-from printing import Sheet, sentences
-from serving_commands import Serving
+from kit.browsing import NewPage, assert_accessible, box_of, say_name
+from kit.printing import Sheet, sentences
+from kit.serving_commands import Serving
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 

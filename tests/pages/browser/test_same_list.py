@@ -13,16 +13,13 @@ from typing import Any, get_args
 import pytest
 from playwright.sync_api import Page
 
-from asking_app import running
-from bare_pages import bare_page
-from browsing import address_of
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.instance import Instance, Labels
-from evidencebench.pages.app.list import Only, Sort, Where
-from evidencebench.pages.app.search import words_of
-from evidencebench.pages.viewer import ViewerData, viewer_data_of
-from evidencebench.query import Kind, Query
-from examples import IS_THOROUGH
+from doors import Only, Sort, ViewerData, Where, viewer_data_of
+from doors import search_words_of as words_of
+from evidencebench import Instance, Kind, Labels, Query, open_dataset, write_dataset
+from kit.asking_app import running
+from kit.bare_pages import bare_page
+from kit.browsing import address_of
+from kit.examples import IS_THOROUGH
 
 ODD_TEXTS = (
     "IL-6 and naïve T_cells", "ΣΊΣΥΦΟΣ", "ﬁne ½ cup", "İstanbul \u0131ss\u0131z", "東京 2020年", "ß ẞ STRASSE",

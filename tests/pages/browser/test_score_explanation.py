@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.pages.paper import GradedAnswer, GradedInstance, TaskRecord, TaskTerms
-from evidencebench.pages.viewer import viewer_data_of
-from paper_records import (
+from doors import GradedAnswer, GradedInstance, TaskRecord, TaskTerms, viewer_data_of
+from evidencebench import TASKS, load_sample
+from kit.paper_records import (
     AT_2,
     AT_OPTIMAL,
     HALF,

@@ -4,16 +4,11 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from asking_app import running
-from browsing import NewPage, address_of, assert_accessible, assert_fits
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.execution.run import execute
-from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer import viewer_data_of
-from evidencebench.scoring.resampling import Resampling
-from hostile_data import hostile_dataset
+from doors import report_page, viewer_data_of
+from evidencebench import TASKS, Dataset, Resampling, execute, load_sample
+from kit.asking_app import running
+from kit.browsing import NewPage, address_of, assert_accessible, assert_fits
+from kit.hostile_data import hostile_dataset
 
 SAMPLE = load_sample()
 QUERY = "?task=er_at_10&a=tfidf&b=bm25"

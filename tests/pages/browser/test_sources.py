@@ -8,12 +8,10 @@ from threading import Event
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking_app import running
-from browsing import NewPage, address_of
-from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.sample import load_sample
-from evidencebench.pages.app.search import PlacedWords, SearchIndex
-from evidencebench.pages.viewer import ViewerData, viewer_data_of
+from doors import PlacedWords, SearchIndex, ViewerData, viewer_data_of
+from evidencebench import load_sample, open_dataset, write_dataset
+from kit.asking_app import running
+from kit.browsing import NewPage, address_of
 
 SAMPLE = load_sample()
 

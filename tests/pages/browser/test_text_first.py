@@ -7,12 +7,11 @@ import pypdfium2
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking_app import running
-from browsing import address_of, assert_fits, box_of
-from evidencebench.data.sample import load_sample
-from evidencebench.pages.paper import GradedAnswer, TaskTerms
-from evidencebench.pages.viewer import viewer_data_of
-from paper_records import State, overview_of, record_of, show_paper
+from doors import GradedAnswer, TaskTerms, viewer_data_of
+from evidencebench import load_sample
+from kit.asking_app import running
+from kit.browsing import address_of, assert_fits, box_of
+from kit.paper_records import State, overview_of, record_of, show_paper
 
 SAMPLE = load_sample()
 SCREENS = ((1440, 900, 185, 6), (390, 844, 265, 3), (360, 780, 265, 2), (720, 450, 205, 2))

@@ -6,16 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking_app import running
-from browsing import NewPage, address_of, assert_accessible
-from evidencebench.data.dataset import Dataset
-from evidencebench.execution.run import execute
-from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer import viewer_data_of
-from evidencebench.runs.run import read_run
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.system import Ranking
-from unlabelled import unlabelled_dataset
+from doors import read_run, report_page, viewer_data_of
+from evidencebench import Dataset, Ranking, Resampling, execute
+from kit.asking_app import running
+from kit.browsing import NewPage, address_of, assert_accessible
+from kit.unlabelled import unlabelled_dataset
 
 N_LABELLED = 3
 NOTHING_TO_SCORE = "The paper has no labels, so there is nothing to score"

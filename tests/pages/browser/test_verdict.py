@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import address_of, assert_accessible, box_of
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.tasks import task_named
-from evidencebench.pages.report.page import report_page
-from evidencebench.scoring.resampling import Resampling
-from report_pages import header_of, made, record, run_at
+from doors import report_page
+from evidencebench import Dataset, Resampling, task_named
+from kit.browsing import address_of, assert_accessible, box_of
+from kit.report_pages import header_of, made, record, run_at
 
 N_PAPERS, N_ASPECTS = 24, 8
 FLIPS = 999

@@ -14,13 +14,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking_app import running
-from browsing import NewPage, address_of, assert_accessible, assert_fits, say_name
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.execution.run import execute
-from evidencebench.pages.people.assignments import pick_tasks
-from evidencebench.pages.viewer import viewer_data_of
+from doors import pick_tasks, viewer_data_of
+from evidencebench import TASKS, execute, load_sample
+from kit.asking_app import running
+from kit.browsing import NewPage, address_of, assert_accessible, assert_fits, say_name
 
 Shoot = Callable[[Page, str], None]
 

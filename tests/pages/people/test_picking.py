@@ -15,25 +15,34 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import Instance
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS, Task, task_named
-from evidencebench.errors import DataError, TaskError
-from evidencebench.execution.run import execute
-from evidencebench.pages.app.server import Address
-from evidencebench.pages.paper import paper_of
-from evidencebench.pages.people import assignments
-from evidencebench.pages.people.assignments import pick_tasks
-from evidencebench.pages.people.tasks import TaskApp
-from evidencebench.pages.viewer import viewer_data_of
-from evidencebench.runs.run import read_run
-from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.score_runs import score_runs
-from evidencebench.scoring.selection import Rules
-from evidencebench.scoring.significance import percent
-from evidencebench.system import Ranking
+from doors import (
+    CONTROLS,
+    Address,
+    DataError,
+    TaskApp,
+    TaskError,
+    assignments,
+    paper_of,
+    percent,
+    pick_tasks,
+    read_run,
+    score_runs,
+    viewer_data_of,
+)
+from evidencebench import (
+    TASKS,
+    Dataset,
+    Instance,
+    Ranking,
+    Rules,
+    Task,
+    evaluate,
+    execute,
+    load_sample,
+    open_dataset,
+    task_named,
+    write_dataset,
+)
 
 SAMPLE = load_sample()
 A, B, C = SAMPLE.ids[:3]

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from desks import cell_of, filled, make_folder
-from evidencebench.pages.app.server import SECURITY_HEADERS, Address
-from evidencebench.pages.people.review import review_tasks
-from evidencebench.review.table import ReviewTable
+from doors import SECURITY_HEADERS, Address, ReviewTable, review_tasks
+from kit.desks import cell_of, filled, make_folder
 
 URL = "http://127.0.0.1:8642"
 

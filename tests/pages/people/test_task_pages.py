@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from evidencebench.construction.people.tasks import AnnotationTask, FileDigest, TasksHeader, read_tasks, write_tasks
-from evidencebench.pages.app.server import Address
-from evidencebench.pages.people.annotations import annotation_tasks
-from evidencebench.query import Kind
+from doors import Address, AnnotationTask, FileDigest, TasksHeader, annotation_tasks, read_tasks, write_tasks
+from evidencebench import Kind
 
 URL = "http://127.0.0.1:8642"
 
