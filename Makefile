@@ -18,6 +18,8 @@ construction-demo: $(VENV)/.core
 	$(BIN)/evidencebench construct demo
 
 # worksteal, so that one process has most tests of a file, and its fixtures. A test that hangs is named.
+# Compiled code is kept whatever the environment says: tests start hundreds of processes, and each would compile it all.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal --timeout 300
 
