@@ -263,6 +263,7 @@ from evidencebench.runs.header import DataHeader as DataHeader
 from evidencebench.runs.header import QueryControl as QueryControl
 from evidencebench.runs.header import RunHeader as RunHeader
 from evidencebench.runs.header import SystemHeader as SystemHeader
+from evidencebench.runs.people import Clock as Clock
 from evidencebench.runs.people import MAX_NAME_LENGTH as MAX_NAME_LENGTH
 from evidencebench.runs.people import PeopleFolder as PeopleFolder
 from evidencebench.runs.people import Person as Person
@@ -270,6 +271,7 @@ from evidencebench.runs.people import Picks as Picks
 from evidencebench.runs.people import checked_name as checked_name
 from evidencebench.runs.people import checked_picks as checked_picks
 from evidencebench.runs.people import file_stem as file_stem
+from evidencebench.runs.people import utc_now as utc_now
 from evidencebench.runs.run import Answer as Answer
 from evidencebench.runs.run import AnswerLine as AnswerLine
 from evidencebench.runs.run import Failure as Failure

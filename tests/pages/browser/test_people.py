@@ -5,13 +5,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from doors import Address, pick_tasks, read_run, viewer_data_of
+from doors import Address, Clock, pick_tasks, read_run, utc_now, viewer_data_of
 from evidencebench import TASKS, Dataset, Instance, Query, Ranking, load_sample, open_dataset, write_dataset
 from kit.asking_app import running
 from kit.browsing import STILL, NewPage, Pages, assert_accessible, assert_fits, box_of, say_name
@@ -42,9 +43,11 @@ def serve(tmp_path: Path, new_page: Pages) -> Serve:
     """Give a function that serves the app during a block; all calls use one folder."""
 
     @contextmanager
-    def serving(dataset: Dataset = SAMPLE, *, runs: Sequence[Path] = (), limit: int | None = None) -> Iterator[Served]:
+    def serving(
+        dataset: Dataset = SAMPLE, *, runs: Sequence[Path] = (), limit: int | None = None, clock: Clock = utc_now
+    ) -> Iterator[Served]:
         viewed = viewer_data_of(runs, dataset, (OPTIMAL,))
-        pages = pick_tasks(viewed, tmp_path / "people", OPTIMAL, limit=limit)
+        pages = pick_tasks(viewed, tmp_path / "people", OPTIMAL, limit=limit, clock=clock)
         with running(viewed, picking=pages) as app:
             yield Served(address=app.address, folder=tmp_path / "people")
             new_page.leave()
@@ -203,18 +206,21 @@ def test_a_pick_over_the_budget_is_refused_with_a_reason(picking: Page) -> None:
     expect(sentence(page, 12)).to_have_attribute("aria-pressed", "true")
 
 
-def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(picking: Page) -> None:
-    page = picking
-    page.clock.install()
-    page.reload()
-    for index in (1, 2, 3):
-        sentence(page, index).click()
-        page.clock.run_for(1100)
-    saved(page)
-    page.reload()
-    expect(count(page)).to_have_text(f"3 of {BUDGET} picked.")
-    submit(page, "Submit 3 sentences")
-    expect(page.get_by_text(re.compile(r"^0:0[3-9] min of work"))).to_be_visible()
+def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(serve: Serve, page: Page) -> None:
+    passed = timedelta()  # by the server's clock, which bounds the time of work
+    with serve(clock=lambda: utc_now() + passed) as served:
+        page.clock.install()
+        sign_in(page, served, "Ada")
+        open_first(page)
+        for index in (1, 2, 3):
+            page.clock.run_for(1100)
+            passed += timedelta(seconds=1.1)
+            sentence(page, index).click()
+        saved(page)
+        page.reload()
+        expect(count(page)).to_have_text(f"3 of {BUDGET} picked.")
+        submit(page, "Submit 3 sentences")
+        expect(page.get_by_text(re.compile(r"^0:0[3-9] min of work"))).to_be_visible()
 
 
 def test_tabs_of_one_browser_may_be_different_people(serve: Serve, new_page: NewPage) -> None:

@@ -178,10 +178,15 @@ def test_two_tabs_become_one_answer_and_a_clash_is_told(url: str, new_page: NewP
     one.keyboard.press("1")
     saved(one)
     held: list[Route] = []
-    other.route("**/api/answer", held.append, times=1)
-    with other.expect_request("**/api/answer"):
-        other.keyboard.press("j")
-        other.keyboard.press("a")
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    other.route("**/api/people/answer*", hold, times=1)
+    other.keyboard.press("j")
+    other.keyboard.press("a")
+    while not held:
+        other.evaluate("0")
     if not is_heard_first:
         other.keyboard.press("2")
     held.pop().continue_()

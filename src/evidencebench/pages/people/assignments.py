@@ -19,7 +19,7 @@ from evidencebench.execution.compatibility import data_header
 from evidencebench.pages.paper import GradedAnswer, SystemRecord, paper_of
 from evidencebench.pages.people.tasks import OfferedPaper, OwnScores, TaskApp, TaskRow, picking
 from evidencebench.pages.viewer import ShownSystem, ViewerData
-from evidencebench.runs.people import PeopleFolder, Person
+from evidencebench.runs.people import Clock, PeopleFolder, Person, utc_now
 from evidencebench.scoring.evaluate import Case, case_of, grade
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.selection import Rules
@@ -72,7 +72,9 @@ def _mean(label: str, estimate: Estimate, *, is_you: bool = False) -> dict[str, 
 # The papers that people are asked to pick in, and the labels that they are shown after they have submitted.
 
 
-def pick_tasks(viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None) -> TaskApp:
+def pick_tasks(
+    viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
+) -> TaskApp:
     if task.budget is None:
         raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")
     dataset = viewed.dataset
@@ -98,7 +100,7 @@ def pick_tasks(viewed: ViewerData, folder: Path, task: Task, *, limit: int | Non
         }
 
     data = data_header(dataset)
-    people = PeopleFolder(folder, data=data, task=task.name, limit=limit)
+    people = PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock)
     kind = picking(people, rows, offer=offer, reveal=reveal, scores=_own_scores(viewed, task, rows))
     about = {"sort": "picks", "title": viewed.title, "task": task.name, "scope": task.scope, "n_tasks": len(rows)}
     return TaskApp(kinds={"tasks": kind}, about=about, folder=folder)
