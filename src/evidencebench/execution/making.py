@@ -69,14 +69,15 @@ def options_of(factory: Factory) -> dict[str, Option]:
             return {}
         return {name: Option(hint, None) for name, hint in hints.items() if name != "return"}
     options: dict[str, Option] = {}
-    clients = _client_fields(factory)
+    clients, hints = _client_fields(factory), get_type_hints(factory)
     for holder in fields(factory):
-        kind = get_type_hints(factory)[holder.name]
+        kind = hints[holder.name]
         if not holder.init or holder.name in clients:
             continue
         is_group = is_dataclass(kind) and kind is not NamedSystem
+        hints_within = get_type_hints(kind) if is_group else hints
         for field in fields(kind) if is_group else (holder,):
-            hint = get_type_hints(kind)[field.name] if is_group else kind
+            hint = hints_within[field.name]
             default = field.default_factory() if field.default_factory is not MISSING else field.default
             options[field.name] = Option(hint, default, holder.name if is_group else None)
     return options
