@@ -20,7 +20,7 @@ import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,8 +73,8 @@ class Killed:
     is_same: bool = False  # whether the data sets have the same bytes
 
 
-def kill_construction(folder: Path, *, n_kills: int, seed: int) -> Killed:
-    """Run it, left alone and killed, in an empty folder."""
+def kill_construction(folder: Path, *, n_kills: int, seed: int, steps: Sequence[str] = STEPS) -> Killed:
+    """Run it, left alone and killed in these steps in turn, in an empty folder."""
     chance, found = Random(seed), Killed()  # noqa: S311
     with _served() as (model, address):
         alone, killed = folder / "alone", folder / "killed"
@@ -83,15 +83,14 @@ def kill_construction(folder: Path, *, n_kills: int, seed: int) -> Killed:
             write_synthetic_review(work, model=f"local/noisy-0.2-0.02,base_url={address}")
         _edit(alone)
         model.folder = alone
-        _finish(alone)
-        n_writes = int(_finish(alone, "assemble", 0).split()[-1])  # all replies are stored, so that only this is done
+        n_writes = int(_finish(alone, "assemble").split()[-1])
         model.answered.clear()
         stored: list[Counter[str]] = []  # after each kill: how many replies the cache has of a text
         sent: list[Counter[tuple[str, str]]] = []
         for number in range(n_kills):
             if number == n_kills // 2:
                 _edit(killed)
-            step = STEPS[number * len(STEPS) // n_kills]
+            step = steps[number * len(steps) // n_kills]
             if number % 2 == 0 and step in MODEL_STEPS:
                 at = chance.randint(1, max(1, model.steps[step] // 3))
                 found.kills[_kill_asking(killed, model, step, at, chance.uniform(0.3, 1) * LATENCY)] += 1

@@ -33,7 +33,7 @@ from evidencebench.review.decisions import DECISIONS
 
 REVIEWERS = ("Ada", "Grace")
 TIMEOUT = 60
-IDLE_SECONDS = 2  # in which reviewers decide once the table is full
+LEAST_SAVES = 4  # before a kill
 N_SENTENCES = 180  # of a paper, as the benchmark's have
 
 
@@ -160,7 +160,16 @@ def check(desk: Desk, kept: Kept, found: Measured) -> None:
             found.n_lost += 1
 
 
-def kill_desk(folder: Path, *, n_papers: int, n_questions: int, n_kills: int, seed: int) -> Measured:
+def kill_desk(
+    folder: Path,
+    *,
+    n_papers: int,
+    n_questions: int,
+    n_kills: int,
+    seed: int,
+    most_seconds: float = 2,  # after the first saves, until a kill
+    idle_seconds: float = 2,  # in which reviewers decide once the table is full
+) -> Measured:
     chance, found = Random(seed), Measured()  # noqa: S311
     questions = make_papers(folder / "papers", n_papers, n_questions, chance)
     kept = Kept({}, {})
@@ -176,9 +185,10 @@ def kill_desk(folder: Path, *, n_papers: int, n_questions: int, n_kills: int, se
         check(desk, kept, found)
         is_last = number == n_kills
         while is_last and desk.table(REVIEWERS[0])["progress"]["is_running"]:
-            time.sleep(1)
+            time.sleep(0.2)
         saves = found.saves_idle if is_last else found.saves
-        until = time.perf_counter() + (IDLE_SECONDS if is_last else TIMEOUT)
+        n_before = len(saves)
+        until = time.perf_counter() + (idle_seconds if is_last else TIMEOUT)
         threads = [
             threading.Thread(
                 target=decide,
@@ -196,7 +206,9 @@ def kill_desk(folder: Path, *, n_papers: int, n_questions: int, n_kills: int, se
             desk.end()
             desk.close()
             return found
-        time.sleep(chance.uniform(0.5, 2.0))
+        while len(saves) < n_before + LEAST_SAVES and any(thread.is_alive() for thread in threads):
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, most_seconds))
         desk.end(signal.SIGKILL)
         found.n_kills += 1
         for thread in threads:

@@ -365,7 +365,7 @@ def test_papers_of_other_data_sets_are_left_out_before_anything_is_asked_of_them
         query = replace(one.query, hypothesis="Another one.", sentences=("One.", "Two."), kinds=one.query.kinds[:2])
     theirs = Instance(query=query, labels=Labels(aspects=("a",), sources={"a": (0,)}))
     write_dataset("theirs.json", [theirs])
-    with served_construction(HERE, at_once=False) as server:
+    with served_construction(HERE) as server:
         configure(("[assemble]", '[assemble]\nagainst = ["theirs.json"]'))
         found = command(RUN)
         asked = Counter(entry["key"] for entry in server.log_entries())
@@ -448,7 +448,12 @@ JUDGES: dict[str, tuple[str, Callable[[Judged], Judged] | None, str]] = {
 }
 
 
-@pytest.mark.parametrize(("judge", "at_once"), [*((one, True) for one in JUDGES), ("yes to every sentence", False)])
+TRIED = [("a fair one", True), ("yes to every sentence", True), ("numbers 1 to 10 of the window", True)]
+if IS_THOROUGH:
+    TRIED = [*((one, True) for one in JUDGES), ("yes to every sentence", False)]
+
+
+@pytest.mark.parametrize(("judge", "at_once"), TRIED)
 def test_a_judge_that_says_yes_to_all_or_numbers_otherwise_is_warned_of_and_a_fair_one_is_not(
     command: Command, monkeypatch: pytest.MonkeyPatch, judge: str, *, at_once: bool
 ) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from random import Random
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ class ConstructingModel:
     used: ModelUse = NOTHING
     asked: set[str] = field(default_factory=set)
     models: list[str] = field(default_factory=list)
+    lock: Lock = field(default_factory=Lock)  # it is asked by several threads
 
     def send(self, request: ChatRequest) -> ChatReply:
         text = request.messages[0].text
@@ -48,10 +50,11 @@ class ConstructingModel:
         reply = self._reply(step, request, chance)
         n_prompt = round(0.8 * prompt_tokens_of(request) * chance.uniform(0.95, 1.05))
         n_reply = round(chance.lognormvariate(4, 0.25)) + (200 if step == "hypothesis" else 0)
-        assert request.key not in self.asked
-        self.asked.add(request.key)
-        self.models.append(request.model)
-        self.used += ModelUse(1, n_prompt, n_reply)
+        with self.lock:
+            assert request.key not in self.asked
+            self.asked.add(request.key)
+            self.models.append(request.model)
+            self.used += ModelUse(1, n_prompt, n_reply)
         return ChatReply(text=reply, usage=Usage(prompt_tokens=n_prompt, completion_tokens=n_reply))
 
     def _reply(self, step: str, request: ChatRequest, chance: Random) -> str:
@@ -117,7 +120,7 @@ def used(found: list[StepEstimate]) -> ModelUse:
 def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_5_percent(
     tmp_path: Path, judge: JudgeSettings
 ) -> None:
-    config = summaries(tmp_path, 50, most_sentences=30, judge=judge)
+    config = summaries(tmp_path, 50, most_sentences=18, judge=judge)
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     before = ran(config, model, cache, limit=20) + ran(config, model, cache, until="aspects")
     found, _ = estimate_construction(config, prices=PRICES, cache=cache)

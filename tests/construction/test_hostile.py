@@ -10,11 +10,13 @@ import pytest
 
 from construction.test_writing import ANSWERS, PROMPTS, given_to, run, step_of, told, written
 from doors import NO_REPLY, REFUSED, ChatReply, EndpointError, brought, numbered_sentences, read_object
+from kit.examples import IS_THOROUGH, SHORTER
 from kit.malformed_replies import REFUSALS_ELSEWHERE
 
 Hostile = Callable[[str], Any]
 """What the model replies, of the reply that it should have given."""
 
+N_DEEP = 10_000 if IS_THOROUGH else 3_000  # deeper than any reader goes
 
 HOSTILE: dict[str, Hostile] = {
     "empty": lambda _: "",
@@ -33,10 +35,10 @@ HOSTILE: dict[str, Hostile] = {
     "negative": lambda _: '{"sentences": [-1], "results": [-1], "aspects": [{"aspect": -1, "sentences": [-1]}]}',
     "another language": lambda _: "\u7eff\u8336\u964d\u4f4e\u8840\u538b\u3002",
     "emoji, NUL and halves": lambda _: "\U0001f600\x00\ud800",
-    "1 MB": lambda _: "tea " * 250_000,
-    "1 MB of braces": lambda _: '{"a' * 350_000,
-    "10,000 deep": lambda _: '{"a":' * 10_000,
-    "lists, 10,000 deep": lambda _: "[" * 10_000,
+    "far too long": lambda _: "tea " * (250_000 // SHORTER),
+    "far too many braces": lambda _: '{"a' * (350_000 // SHORTER),
+    "far too deep": lambda _: '{"a":' * N_DEEP,
+    "lists, far too deep": lambda _: "[" * N_DEEP,
     "HTML": lambda _: "<html><body><h1>502 Bad Gateway</h1></body></html>",
     "an error object": lambda _: '{"error": {"message": "overloaded", "code": 529}}',
     "HTTP 400": lambda _: EndpointError("status 400: bad request"),

@@ -2,9 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -91,11 +92,13 @@ MODEL = FakeModel(load_sample(), Settings(), synthetic_studies())
 
 @dataclass
 class HostileServer:
-    """Answers right, but to one question as a shape says."""
+    """Answers right, but to one question as the shapes say, each in its turn."""
 
     question: str = ""
-    shape: Answer = choice
+    shapes: Sequence[Answer] = ()
     asked: Counter[bytes] = field(default_factory=Counter)
+    n_hostile: int = 0
+    lock: Lock = field(default_factory=Lock)  # requests come from several threads
 
     def question_in(self, body: bytes) -> str:
         call = msgspec.json.decode(body, type=Call)
@@ -103,9 +106,13 @@ class HostileServer:
         return step.replace("judge", "recheck") if call.model == SECOND else step
 
     def __call__(self, request: Any) -> Any:
-        self.asked[request.content] += 1
-        text = MODEL.reply(msgspec.json.decode(request.content, type=Call), "").text
-        found = self.shape(text) if self.question_in(request.content) == self.question else choice(text)
+        shape: Answer = choice
+        with self.lock:
+            self.asked[request.content] += 1
+            if self.question_in(request.content) == self.question:
+                shape = self.shapes[self.n_hostile % len(self.shapes)]
+                self.n_hostile += 1
+        found = shape(MODEL.reply(msgspec.json.decode(request.content, type=Call), "").text)
         if isinstance(found, Exception):
             raise found
         status, body = found if isinstance(found, tuple) else (200, found)
@@ -159,13 +166,20 @@ def tried(folder: Path, server: HostileServer) -> Constructed | StopError:
 by_question = pytest.mark.parametrize("question", QUESTIONS if IS_THOROUGH else ["recheck all aspects"])
 
 
+def by_shape(shapes: Mapping[str, Answer]) -> pytest.MarkDecorator:
+    """Let a test have one shape after the other; by default all by turns, in one construction."""
+    each = {name: [shape] for name, shape in shapes.items()} if IS_THOROUGH else {"by turns": [*shapes.values()]}
+    return pytest.mark.parametrize("shapes", each.values(), ids=each)
+
+
 @by_question
-@pytest.mark.parametrize("shape", REPLIES)
+@by_shape(REPLIES)
 def test_a_reply_without_an_answer_is_counted_and_not_asked_for_again(
-    tmp_path: Path, question: str, shape: str
+    tmp_path: Path, question: str, shapes: Sequence[Answer]
 ) -> None:
-    server = HostileServer(question, REPLIES[shape])
+    server = HostileServer(question, shapes)
     made = tried(tmp_path, server)
+    assert server.n_hostile >= len(shapes), "each was answered"
     assert isinstance(made, Constructed)
     assert made.n_failures == 0
     constructed(tmp_path, server)
@@ -173,12 +187,13 @@ def test_a_reply_without_an_answer_is_counted_and_not_asked_for_again(
 
 
 @by_question
-@pytest.mark.parametrize("shape", FAILURES)
+@by_shape(FAILURES)
 def test_after_failures_the_next_run_asks_for_what_failed_alone_and_makes_the_same_data(
-    tmp_path: Path, question: str, shape: str, sound: dict[str, bytes]
+    tmp_path: Path, question: str, shapes: Sequence[Answer], sound: dict[str, bytes]
 ) -> None:
-    server = HostileServer(question, FAILURES[shape])
+    server = HostileServer(question, shapes)
     made = tried(tmp_path, server)
+    assert server.n_hostile >= len(shapes), "each was answered"
     assert isinstance(made, StopError) or (made.n_failures and made.steps[-1].step == QUESTIONS[question])
     server.question = ""
     constructed(tmp_path, server)

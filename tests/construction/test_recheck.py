@@ -43,7 +43,7 @@ from doors import (
     writing_drafts,
 )
 from evidencebench import Draft, open_drafts
-from kit.examples import examples
+from kit.examples import IS_THOROUGH, examples
 from kit.scripted_models import CHAT, Answering, Reply, ScriptedSender, judged_aspects, shown_in, write_paper
 
 N_SENTENCES = 40
@@ -338,7 +338,7 @@ def lines_of(path: Path) -> list[bytes]:
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-@pytest.mark.parametrize("n_before_stop", [0, 1, 7])
+@pytest.mark.parametrize("n_before_stop", [0, 1, 7] if IS_THOROUGH else [7])
 def test_a_recheck_that_was_stopped_goes_on_and_asks_nothing_twice(
     tmp_path: Path, n_before_stop: int, *, at_once: bool
 ) -> None:

@@ -7,11 +7,12 @@ import pytest
 
 from doors import BY_TEXT, assemble, derive_optima, filter_drafts, input_of, output_of, read_text, read_trial_text
 from evidencebench import Instance, Labels, Query, open_dataset, open_drafts, validate_file, write_dataset
+from kit.examples import IS_THOROUGH
 from kit.skips import DATA_FOLDER
 from kit.trial_constructions import WHOLE
 from make_rehearsal import make_rehearsal
 
-N_PAPERS = 20
+N_PAPERS = 20 if IS_THOROUGH else 6
 
 
 def _real_folder() -> Path:

@@ -5,6 +5,8 @@
 import json
 from collections.abc import Callable
 
+from kit.examples import IS_THOROUGH, SHORTER
+
 Shape = Callable[[str], str]
 """What a model makes of the JSON text that it should have written."""
 
@@ -46,14 +48,14 @@ ASKED_AGAIN: dict[str, Shape] = {
     "no escape": lambda text: text.replace("I thought", r"I \x thought"),
     "quotes within quotes": lambda text: text.replace("I thought", f"I thought {text}"),
     "far too long a number": lambda text: text.replace('"I thought"', "9" * 5000),
-    "nested beyond measure": lambda text: '{"a":' * 9000 + text,
+    "nested beyond measure": lambda text: '{"a":' * (9000 if IS_THOROUGH else 3000) + text,
     "twice encoded": json.dumps,
     "taken back by half an object": lambda text: f"{text}\nOr rather: {text[:-1]}",
     "an equals sign": lambda text: text.replace('": "', '" = "', 1),
     "another object": lambda _: '{"answer": {"so": [["yes"]]}}',
     "nothing in braces": lambda _: "{}",
     "a brace": lambda _: "{",
-    "braces": lambda _: "{" * 5000,
+    "braces": lambda _: "{" * (5000 // SHORTER),
     "the other way round": lambda text: text[::-1],
     "null": lambda _: "null",
     "nothing": lambda _: "",

@@ -35,6 +35,12 @@ def table(tmp_path: Path) -> ReviewTable:
     return filled(make_folder(tmp_path / "papers"), "bm25")
 
 
+@pytest.fixture(scope="module")
+def refusing_table(tmp_path_factory: pytest.TempPathFactory) -> ReviewTable:
+    """Give a table of which nothing is saved."""
+    return filled(make_folder(tmp_path_factory.mktemp("refusing") / "papers"), "bm25")
+
+
 def test_two_tabs_do_not_overwrite_each_other_and_a_repeated_answer_is_one(table: ReviewTable) -> None:
     first = DeskAnswer(task="0.0", decision="increase", accepted=(2,))
     kept = table.save("Ada", first)
@@ -72,9 +78,9 @@ def test_a_journal_torn_anywhere_in_its_last_line_keeps_all_before_it(table: Rev
         (DeskAnswer(task="0.0", note="x" * 5001), "at most 5000"),
     ],
 )
-def test_what_fits_no_cell_is_refused(table: ReviewTable, answer: DeskAnswer, told: str) -> None:
+def test_what_fits_no_cell_is_refused(refusing_table: ReviewTable, answer: DeskAnswer, told: str) -> None:
     with pytest.raises(PeopleError, match=re.escape(told)):
-        table.save("Ada", answer)
+        refusing_table.save("Ada", answer)
 
 
 def sides(*decided: tuple[str, set[int]]) -> Decided:

@@ -7,10 +7,12 @@ from kit.examples import IS_THOROUGH
 
 
 def test_killed_while_two_people_decide_it_loses_nothing_and_asks_nothing_again(tmp_path: Path) -> None:
-    n_kills = 20 if IS_THOROUGH else 2
-    found = kill_desk(tmp_path, n_papers=30, n_questions=3, n_kills=n_kills, seed=0)
+    n_kills, n_papers = (20, 30) if IS_THOROUGH else (1, 10)
+    found = kill_desk(
+        tmp_path, n_papers=n_papers, n_questions=3, n_kills=n_kills, seed=0, most_seconds=0.5, idle_seconds=0.2
+    )
     assert (found.n_kills, found.n_lost) == (n_kills, 0)
     assert len(found.saves) > n_kills
     asked = asked_of(tmp_path / "papers")
-    assert len(asked) == found.n_found[-1] == 90
+    assert len(asked) == found.n_found[-1] == 3 * n_papers
     assert set(asked.values()) == {1}
