@@ -10,6 +10,7 @@ _TABLES = packaged_table(__file__, "languages.toml")
 _SCRIPTS = _TABLES["scripts"]
 _WORDS = {language: frozenset(words.split()) for language, words in _TABLES["words"].items()}
 _ENGLISH = _WORDS.pop("English")
+_OWN_WORDS = {language: words - _ENGLISH for language, words in _WORDS.items()}
 _LETTERS = re.compile(r"[^\W\d_]+")
 _MOST_CHARACTERS = 200_000
 _LEAST_SHARE = 0.3  # of the letters, in a script of its own
@@ -34,10 +35,10 @@ def language_of(text: str) -> str | None:
     is_accented = any(not word.isascii() for word in words)
 
     def n_words(wanted: frozenset[str]) -> int:
-        return sum(n_of[word] for word in wanted)
+        return sum(n_of[word] for word in wanted.intersection(n_of))
 
-    language = max(_WORDS, key=lambda language: n_words(_WORDS[language] - _ENGLISH))
-    own, english = n_words(_WORDS[language] - _ENGLISH), n_words(_ENGLISH - _WORDS[language])
+    language = max(_WORDS, key=lambda language: n_words(_OWN_WORDS[language]))
+    own, english = n_words(_OWN_WORDS[language]), n_words(_ENGLISH - _WORDS[language])
     n_different = len(_WORDS[language] & n_of.keys()) + is_accented
     return language if n_different > 1 and own > 2 * english else None
 
