@@ -37,6 +37,7 @@ from evidencebench.web.serving import listening_socket, served_in_thread
 LATENCY = 0.02  # seconds, so that requests are in flight when a process is killed
 ENDED = "ended before"
 STEPS = (*STEP_FILES, "assemble")
+N_PAPERS = 5  # of the synthetic review
 WRITES_KILLED_AT = 2  # of a step that goes on where it was killed: the last one that a kill waits for
 EDITS = (
     Edit(draft="review.xml:B1:1", step="hypotheses", hypothesis="Tea changes what the trial of it measures.", by="ann"),
@@ -73,14 +74,18 @@ class Killed:
     is_same: bool = False  # whether the data sets have the same bytes
 
 
-def kill_construction(folder: Path, *, n_kills: int, seed: int, steps: Sequence[str] = STEPS) -> Killed:
-    """Run it, left alone and killed in these steps in turn, in an empty folder."""
+def kill_construction(
+    folder: Path, *, n_kills: int, seed: int, steps: Sequence[str] = STEPS, n_papers: int = N_PAPERS
+) -> Killed:
+    """Run it of so many papers, left alone and killed in these steps in turn, in an empty folder."""
     chance, found = Random(seed), Killed()  # noqa: S311
     with _served() as (model, address):
         alone, killed = folder / "alone", folder / "killed"
         for work in (alone, killed):
             work.mkdir(parents=True)
             write_synthetic_review(work, model=f"local/noisy-0.2-0.02,base_url={address}")
+            for number in range(n_papers, N_PAPERS):
+                (work / "papers" / f"paper_{number + 1}.xml").unlink()
         _edit(alone)
         model.folder = alone
         n_writes = int(_finish(alone, "assemble").split()[-1])

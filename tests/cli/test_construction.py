@@ -69,7 +69,7 @@ def _n_paid(server: RunningServer) -> Counter[str]:
     return Counter(entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid")
 
 
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("at_once", [True, False] if IS_THOROUGH else [False])  # all others ask at once
 def test_the_data_set_is_the_gold_one_and_validates(command: Command, *, at_once: bool) -> None:
     with served_construction(HERE, at_once=at_once):
         assert command(RUN).done
@@ -214,7 +214,7 @@ def lines_of(path: Path) -> list[bytes]:
     return path.read_bytes().splitlines()
 
 
-@pytest.mark.parametrize("pilot", ["", "--limit 3"])
+@pytest.mark.parametrize("pilot", ["", "--limit 3"] if IS_THOROUGH else [""])
 def test_an_edit_stays_and_what_depends_on_it_alone_is_made_again(command: Command, pilot: str) -> None:
     with served_construction(HERE) as server:
         assert command(f"{RUN} {pilot}").code == 0
@@ -417,7 +417,7 @@ def numbered_from(first: int) -> Callable[[Judged], Judged]:
     return changed
 
 
-@pytest.mark.parametrize("target", [0.8, 0.0])
+@pytest.mark.parametrize("target", [0.8, 0.0] if IS_THOROUGH else [0.8])
 def test_sentences_are_asked_again_until_the_labels_are_as_precise_as_wanted(command: Command, target: float) -> None:
     with served_construction(HERE) as server:
         judge = f'model = "local/noisy-0.1-0.03,base_url={server.base_url}"\nprecision = {target}\n'

@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
-from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
 from doors import (
     CRITERIA,
@@ -72,6 +70,9 @@ def answers_of(table: np.ndarray) -> tuple[list[int], list[int]]:
 @given(tables)
 @examples(300)
 def test_accuracy_f1_kappa_and_the_correlation_are_those_of_scikit_learn_and_scipy(table: np.ndarray) -> None:
+    from scipy import stats  # noqa: PLC0415 - slow to import, as the next
+    from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score  # noqa: PLC0415
+
     assume(table.sum() > 1)
     first, second = answers_of(table)
     for measure, is_defined, theirs in (

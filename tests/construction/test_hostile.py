@@ -16,7 +16,7 @@ from kit.malformed_replies import REFUSALS_ELSEWHERE
 Hostile = Callable[[str], Any]
 """What the model replies, of the reply that it should have given."""
 
-N_DEEP = 10_000 if IS_THOROUGH else 3_000  # deeper than any reader goes
+N_DEEP = 10_000 if IS_THOROUGH else 2_000  # deeper than any reader goes
 
 HOSTILE: dict[str, Hostile] = {
     "empty": lambda _: "",
@@ -35,8 +35,8 @@ HOSTILE: dict[str, Hostile] = {
     "negative": lambda _: '{"sentences": [-1], "results": [-1], "aspects": [{"aspect": -1, "sentences": [-1]}]}',
     "another language": lambda _: "\u7eff\u8336\u964d\u4f4e\u8840\u538b\u3002",
     "emoji, NUL and halves": lambda _: "\U0001f600\x00\ud800",
-    "far too long": lambda _: "tea " * (250_000 // SHORTER),
-    "far too many braces": lambda _: '{"a' * (350_000 // SHORTER),
+    "far too long": lambda _: "tea " * (250_000 // SHORTER**2),
+    "far too many braces": lambda _: '{"a' * (350_000 // SHORTER**2),
     "far too deep": lambda _: '{"a":' * N_DEEP,
     "lists, far too deep": lambda _: "[" * N_DEEP,
     "HTML": lambda _: "<html><body><h1>502 Bad Gateway</h1></body></html>",

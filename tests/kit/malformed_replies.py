@@ -48,7 +48,7 @@ ASKED_AGAIN: dict[str, Shape] = {
     "no escape": lambda text: text.replace("I thought", r"I \x thought"),
     "quotes within quotes": lambda text: text.replace("I thought", f"I thought {text}"),
     "far too long a number": lambda text: text.replace('"I thought"', "9" * 5000),
-    "nested beyond measure": lambda text: '{"a":' * (9000 if IS_THOROUGH else 3000) + text,
+    "nested beyond measure": lambda text: '{"a":' * (9000 if IS_THOROUGH else 2000) + text,
     "twice encoded": json.dumps,
     "taken back by half an object": lambda text: f"{text}\nOr rather: {text[:-1]}",
     "an equals sign": lambda text: text.replace('": "', '" = "', 1),
