@@ -27,6 +27,7 @@ from doors import (
     prompt_tokens_of,
 )
 from evidencebench import construct, open_drafts
+from kit.examples import IS_THOROUGH
 from kit.scripted_models import judged_aspects, shown_in
 from measure_estimates import MODEL, PRICES, WORDS, table_of_summaries
 
@@ -120,7 +121,7 @@ def used(found: list[StepEstimate]) -> ModelUse:
 def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_5_percent(
     tmp_path: Path, judge: JudgeSettings
 ) -> None:
-    config = summaries(tmp_path, 50, most_sentences=18, judge=judge)
+    config = summaries(tmp_path, 50, most_sentences=30 if IS_THOROUGH else 18, judge=judge)
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     before = ran(config, model, cache, limit=20) + ran(config, model, cache, until="aspects")
     found, _ = estimate_construction(config, prices=PRICES, cache=cache)
@@ -133,7 +134,7 @@ def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_
 
 
 def test_a_pilot_of_all_steps_tells_what_is_left_within_the_interval_that_it_says(tmp_path: Path) -> None:
-    config = summaries(tmp_path, 60, most_sentences=20, judge=JudgeSettings(at_once=True))
+    config = summaries(tmp_path, 60, most_sentences=20 if IS_THOROUGH else 9, judge=JudgeSettings(at_once=True))
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     found, _ = estimate_construction(config, prices=PRICES, cache=cache)
@@ -150,7 +151,7 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_interval_that_it_say
 def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None:
     second = "openai/gpt-4o"
     judge = JudgeSettings(at_once=True, second_model=second, precision=0, check=0.5)
-    config = summaries(tmp_path, 40, most_sentences=24, judge=judge)
+    config = summaries(tmp_path, 40, most_sentences=24 if IS_THOROUGH else 15, judge=judge)
     model, cache = ConstructingModel(finds=0.02), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     ran(config, model, cache, until="aspects")
@@ -164,7 +165,7 @@ def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None
 
 
 def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) -> None:
-    config = summaries(tmp_path, 60, most_sentences=20, judge=JudgeSettings(at_once=True))
+    config = summaries(tmp_path, 60, most_sentences=20 if IS_THOROUGH else 9, judge=JudgeSettings(at_once=True))
     ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=10)
     cache = ReplyCache(tmp_path / "cache")
     whole = left(estimate_construction(config, prices=PRICES, cache=cache)[0])

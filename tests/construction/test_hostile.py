@@ -10,7 +10,7 @@ import pytest
 
 from construction.test_writing import ANSWERS, PROMPTS, given_to, run, step_of, told, written
 from doors import NO_REPLY, REFUSED, ChatReply, EndpointError, brought, numbered_sentences, read_object
-from kit.examples import IS_THOROUGH, SHORTER
+from kit.examples import IS_THOROUGH, SHORTER, pairs_of
 from kit.malformed_replies import REFUSALS_ELSEWHERE
 
 Hostile = Callable[[str], Any]
@@ -47,8 +47,7 @@ HOSTILE: dict[str, Hostile] = {
 }
 
 
-@pytest.mark.parametrize("shape", HOSTILE)
-@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize(("prompt", "shape"), pairs_of(PROMPTS, HOSTILE))
 def test_no_reply_breaks_a_step_or_loses_a_draft(tmp_path: Path, prompt: str, shape: str) -> None:
     step, reply = step_of(prompt, tmp_path), HOSTILE[shape](written(prompt))
     made, report, _ = run(tmp_path, step, given_to(step, tmp_path), ANSWERS | {prompt: reply})
@@ -96,8 +95,7 @@ READ: dict[str, Hostile] = {
 }
 
 
-@pytest.mark.parametrize("shape", READ)
-@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize(("prompt", "shape"), pairs_of(PROMPTS, READ))
 def test_a_reply_that_means_one_thing_is_read_as_it(tmp_path: Path, prompt: str, shape: str) -> None:
     step = step_of(prompt, tmp_path)
     good, _, _ = run(tmp_path, step, given_to(step, tmp_path), ANSWERS, name="good")

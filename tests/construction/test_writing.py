@@ -41,7 +41,7 @@ from doors import (
     wrong_with_hypothesis,
 )
 from evidencebench import Draft, open_drafts
-from kit.examples import examples
+from kit.examples import examples, pairs_of
 from kit.malformed_replies import ASKED_AGAIN, REPAIRED, SHAPES
 from kit.scripted_models import CHAT, ScriptedSender, client_of, write_paper
 
@@ -522,8 +522,7 @@ def given_to(step: ModelStep, folder: Path) -> Draft:
     return draft(hypothesis="Tea lowers pressure.", aspects=aspects, paper_file="paper.txt", **judged)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize(("prompt", "shape"), pairs_of(PROMPTS, SHAPES))
 def test_a_reply_that_is_nearly_json_is_repaired_or_asked_again_or_its_draft_is_dropped(
     tmp_path: Path, prompt: str, shape: str
 ) -> None:

@@ -5,7 +5,7 @@ tests of the real papers read all of them, which adds about ten minutes.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import pytest
@@ -40,6 +40,16 @@ def load_profile() -> None:
 def examples(n: int) -> settings:
     """Return a decorator by which a test draws so many examples, or a tenth of them by default."""
     return settings(max_examples=n if IS_THOROUGH else -(-n // _FEW))
+
+
+def pairs_of(first: Iterable[T], second: Iterable[T]) -> list[tuple[T, T]]:
+    """Return all pairs of two lists of four or more; by default every fourth, in which each of both still stands."""
+    return [
+        (one, other)
+        for place, one in enumerate(first)
+        for other_place, other in enumerate(second)
+        if IS_THOROUGH or (place + other_place) % 4 == 0
+    ]
 
 
 def some_of(found: Sequence[T], *, thorough: int, quick: int) -> Sequence[T]:
