@@ -37,7 +37,7 @@ from kit.engine_work import (
     interrupting,
     never_ready,
     not_to_be_sent,
-    slow_from,
+    slow_until_shared,
 )
 
 ENGINES: list[Engine] = [InProcess(), Threads(2), Processes(2)]
@@ -163,9 +163,9 @@ def test_workers_that_die_as_they_start_are_not_started_for_ever(tmp_path: Path)
     assert 3 <= len((tmp_path / "log").read_text().splitlines()) <= 4
 
 
-def test_processes_share_slow_items_though_quick_ones_came_in_batches() -> None:
-    found = list(results(Processes(2), slow_from, (0.6,), range(48)))
-    assert sorted(item for item, _ in found) == list(range(48))
+def test_processes_share_slow_items_though_quick_ones_came_in_batches(tmp_path: Path) -> None:
+    found = list(results(Processes(2), slow_until_shared, (tmp_path,), range(80)))
+    assert sorted(item for item, _ in found) == list(range(80))
     assert len({process for item, process in found if item >= 40}) == 2
 
 

@@ -5,10 +5,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
-
 from kit.strategies import WORDS
 
 _SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
@@ -16,6 +12,10 @@ _SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "s
 
 def make_cross_encoder(folder: Path, *, n_outputs: int = 1, seed: int = 0, weight: float | None = None) -> Path:
     """Write a model of one layer; its last weights all have the value given."""
+    import torch  # noqa: PLC0415 - slow to import, as the next ones
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors  # noqa: PLC0415
+    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast  # noqa: PLC0415
+
     torch.manual_seed(seed)
     words = dict.fromkeys(piece for word in WORDS for piece in re.findall(r"\w+|[^\w\s]", word.lower()))
     vocabulary = {word: number for number, word in enumerate((*_SPECIAL.values(), *words))}

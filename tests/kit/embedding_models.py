@@ -5,22 +5,20 @@
 import json
 from pathlib import Path
 
-import torch
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
-from tokenizers import Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer
-from tokenizers.processors import TemplateProcessing
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-
 LETTERS = [*"abcdefghijklmnopqrstuvwxyz0123456789.,:;%()<>=|-"]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def make_backbone(folder: Path, *, seed: int = 0, dimension: int = 16, max_tokens: int = 64) -> Path:
     """Make a folder with a two-layer BERT that reads letters, as transformers saves it: no pooling, no modules."""
+    import torch  # noqa: PLC0415 - slow to import, as the next ones
+    from tokenizers import Tokenizer  # noqa: PLC0415
+    from tokenizers.models import WordPiece  # noqa: PLC0415
+    from tokenizers.normalizers import BertNormalizer  # noqa: PLC0415
+    from tokenizers.pre_tokenizers import BertPreTokenizer  # noqa: PLC0415
+    from tokenizers.processors import TemplateProcessing  # noqa: PLC0415
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast  # noqa: PLC0415
+
     vocabulary = {token: index for index, token in enumerate(SPECIAL + LETTERS + ["##" + one for one in LETTERS])}
     tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=200))
     tokenizer.normalizer = BertNormalizer(lowercase=True)
@@ -54,6 +52,9 @@ def make_backbone(folder: Path, *, seed: int = 0, dimension: int = 16, max_token
 
 def make_embedding_model(folder: Path, *, seed: int = 0, dimension: int = 16, max_tokens: int = 64) -> Path:
     """Make a folder with such a model as sentence-transformers saves it: mean pooling, length 1."""
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - slow to import, as the next
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer  # noqa: PLC0415
+
     backbone = Transformer(str(make_backbone(folder / "backbone", seed=seed, dimension=dimension)))
     backbone.max_seq_length = max_tokens
     model = SentenceTransformer(modules=[backbone, Pooling(dimension, pooling_mode="mean"), Normalize()], device="cpu")

@@ -66,6 +66,20 @@ def slow_from(seconds: float) -> Callable[[int], tuple[int, int]]:
     return work
 
 
+def slow_until_shared(folder: Path) -> Callable[[int], tuple[int, int]]:
+    """Return work that is quick at first; from item 40 on it takes a while, until a second process has such an item."""
+
+    def work(item: int) -> tuple[int, int]:
+        if item >= 40:
+            (folder / str(os.getpid())).touch()
+            ends_at = time.monotonic() + 1.5
+            while len(list(folder.iterdir())) < 2 and time.monotonic() < ends_at:
+                time.sleep(0.01)
+        return item, os.getpid()
+
+    return work
+
+
 def gpus_seen() -> Callable[[int], str]:
     def work(_: int) -> str:
         time.sleep(0.1)  # so that all workers have a part

@@ -136,12 +136,16 @@ class DictCache(ReplyCache):
         self.n_puts = self.n_closings = 0
         self.failure: Exception | None = None
         self.is_read_only, self.claimed_elsewhere = is_read_only, claimed_elsewhere or set()
+        self.was_looked_at = threading.Event()  # for what another process asks
 
     def close(self, seconds: float = 5.0) -> None:  # noqa: ARG002 - as of the real one
         self.n_closings += 1
 
     def claim(self, key: str) -> bool:
-        return key not in self.claimed_elsewhere
+        is_free = key not in self.claimed_elsewhere
+        if not is_free:
+            self.was_looked_at.set()
+        return is_free
 
     def give_back(self, key: str) -> None:
         """Do nothing: no other process asks this cache."""

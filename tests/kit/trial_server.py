@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 import uvicorn
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -62,6 +63,7 @@ class TrialSettings(Settings):
     retry_after_seconds: float = 0.05
     batch_delay_seconds: float = 0.0  # the least time of each batch
     expire_rate: float = 0.0  # the share of the rows of batches that expire
+    may_answer: Callable[["TrialServer"], bool] = lambda _: True  # no request is answered before it says so
 
 
 class TrialModel(FakeModel):
@@ -212,6 +214,11 @@ class TrialServer(FakeServer):
         self._endpoints: list[tuple[str, re.Pattern[str], Endpoint]] = []
         self.add({("POST", CHAT_PATH): self.complete, ("POST", MESSAGES_PATH): self.write_message})
         self.add({("POST", "/v1/responses"): self.respond_with_items})
+
+    async def _stays(self, request: Request) -> bool:
+        while not self.settings.may_answer(self):  # noqa: ASYNC110 - what it waits for may be any state
+            await asyncio.sleep(0.005)
+        return await super()._stays(request)
 
     def add(self, endpoints: dict[tuple[str, str], Endpoint]) -> None:
         """Answer more methods and paths."""

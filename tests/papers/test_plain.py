@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from doors import MOST_CHARACTERS, Layout, LeftOut, UnreadableError, layout_of, read_content, read_plain
 from evidencebench import Dataset, Kind, Paper, read_paper
+from kit.examples import some_of
 from kit.outlines import outline, real_files
 
 _PARAGRAPH = "We asked 120 adults. Tea lowered it by 3 mmHg. No harm was seen [9]. The trial was small and short."
@@ -213,7 +214,7 @@ def test_any_text_keeps_its_characters_or_is_refused_in_words(words: list[str]) 
 
 @pytest.mark.data
 def test_real_papers_are_told_by_their_layout_and_found_again_in_broken_lines(train: Dataset) -> None:
-    for query in train.queries():
+    for query in some_of(list(train.queries()), thorough=1, quick=10):
         sentences = [" ".join(text.split()) for text in query.sentences]
         paragraphs = [" ".join(sentences[start : start + 6]) for start in range(0, len(sentences), 6)]
         assert layout_of(sentences) is Layout.SENTENCES
@@ -229,7 +230,9 @@ def test_real_papers_are_told_by_their_layout_and_found_again_in_broken_lines(tr
 
 @pytest.mark.data
 def test_the_real_texts_of_evidence_inference_are_read() -> None:
-    papers = [read_paper(path) for path in real_files("evidence_inference/txt/*.txt")[:80]]
+    papers = [
+        read_paper(path) for path in some_of(real_files("evidence_inference/txt/*.txt")[:80], thorough=1, quick=5)
+    ]
     assert {paper.format for paper in papers} == {"text with labelled parts"}
     assert all(paper.title for paper in papers)
     assert sum(Kind.ABSTRACT in paper.kinds for paper in papers) > 0.9 * len(papers)

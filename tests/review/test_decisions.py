@@ -8,7 +8,6 @@ import krippendorff
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 from doors import (
     DECISIONS,
@@ -124,6 +123,8 @@ def test_while_blind_nobody_sees_another_and_disputes_are_resolved_afterwards(tm
 
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), min_size=2, max_size=40))
 def test_agreement_is_that_of_other_packages(said: list[tuple[str, str]]) -> None:
+    from sklearn.metrics import cohen_kappa_score  # noqa: PLC0415 - slow to import
+
     found = nominal_agreement([str(number % 5) for number in range(len(said))], said, RESAMPLING)
     first, second = ([NAMES.index(one) for one in side] for side in zip(*said, strict=True))
 

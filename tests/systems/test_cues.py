@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from doors import DEFAULT_TASKS, FEATURES, WEIGHTS, AspectScope, Cues, SystemSpecError
 from evidencebench import TASKS, Brief, Dataset, Kind, Query, answers_from, evaluate, make_system
+from kit.examples import thorough_only
 from kit.strategies import queries
 
 
@@ -65,6 +66,7 @@ def test_a_strength_that_is_no_share_is_refused(strength: float) -> None:
         Cues(strength=strength)
 
 
+@thorough_only
 @pytest.mark.data
 def test_it_finds_more_than_bm25_abstract_first_on_every_task_as_documented(train: Dataset) -> None:
     systems = {spec: answers_from(make_system(spec)) for spec in ("bm25_abstract_first", "cues")}

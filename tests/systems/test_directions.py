@@ -23,6 +23,7 @@ from doors import (
     stance_of,
     turned_to_intervention,
 )
+from kit.examples import IS_THOROUGH
 from kit.skips import DATA_FOLDER
 from make_direction_model import LABELS, OPPOSITE, WORDINGS, Prompt, fitted
 
@@ -227,12 +228,15 @@ def test_on_papers_that_it_has_not_seen_the_model_beats_the_most_frequent_direct
         for annotation in read_annotations(folder / "annotations.csv")
         if annotation.direction and annotation.has_valid_label and annotation.has_valid_reasoning
     ]
+    if not IS_THOROUGH:
+        some_papers = set(sorted({prompt.paper for prompt in prompts})[::4])
+        prompts = [prompt for prompt in prompts if prompt.paper in some_papers]
     fold = paper_folds([prompt.paper for prompt in prompts], 5, np.random.default_rng(0))[0]
     seen, held_back = split_at_fold(prompts, fold)
     weights = fitted(seen, data={})
     right = [weights.directions(prompt.texts[WORDINGS[0]]) == [prompt.label] for prompt in held_back]
     most_frequent = max(Counter(prompt.label for prompt in held_back).values())
-    assert len(held_back) > 500
+    assert len(held_back) > (500 if IS_THOROUGH else 100)
     assert sum(right) >= most_frequent + 0.15 * len(held_back)
 
 

@@ -10,11 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sentence_transformers import CrossEncoder
-from transformers import BertForSequenceClassification
 
 from doors import MissingExtraError, ModelError, SystemSpecError, full_order
 from evidencebench import Brief, Kind, Query, make_system
@@ -34,6 +31,9 @@ def model(cross_encoder: Path) -> Path:
 @pytest.fixture(scope="module")
 def read(model: Path) -> Callable[[str, str], float]:
     """Give a function that has the model read one pair alone."""
+    import torch  # noqa: PLC0415 - slow to import, as the next
+    from sentence_transformers import CrossEncoder  # noqa: PLC0415
+
     encoder = CrossEncoder(str(model), activation_fn=torch.nn.Identity())
     return lambda hypothesis, text: float(encoder.predict([(hypothesis, text)], show_progress_bar=False)[0])
 
@@ -83,6 +83,8 @@ def test_a_text_longer_than_the_model_can_read_is_cut(model: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_precision_is_the_one_asked_for(model: Path, dtype: str) -> None:
+    import torch  # noqa: PLC0415 - slow to import
+
     scores = make_system(f"rerank:system=lead,model={model},dtype={dtype}").rank(asked("tea", "fell"), BRIEF).scores
     assert scores is not None
     rounded = torch.tensor(scores, dtype=torch.float64).to(torch.bfloat16).to(torch.float64).tolist()
@@ -120,6 +122,9 @@ def test_a_model_that_cannot_be_read_is_refused_by_name_and_not_read_again_for_e
 
 
 def test_models_that_are_missing_or_unsafe_are_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    import torch  # noqa: PLC0415 - slow to import, as the next
+    from transformers import BertForSequenceClassification  # noqa: PLC0415
+
     (tmp_path / "empty").mkdir()
     pickled = make_cross_encoder(tmp_path / "pickled")
     state = BertForSequenceClassification.from_pretrained(pickled).state_dict()

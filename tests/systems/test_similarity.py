@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from doors import MOST_CHOSEN, PaperColumns, WordSimilarity, discounted_order, scores_of, tokens, unit_scores
 from doors import WordFloats as Floats
@@ -18,6 +17,8 @@ from kit.strategies import queries
 
 def dense_product(sentences: Sequence[str]) -> Floats:
     """Return all cosines at once, by scikit-learn; none of a sentence with itself."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415 - slow to import
+
     try:
         vectors = TfidfVectorizer(analyzer=tokens).fit_transform(sentences)
     except ValueError as error:

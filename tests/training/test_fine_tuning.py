@@ -24,13 +24,10 @@ from doors import (
     model_digest,
 )
 from evidencebench import Brief, Instance, Labels, make_system
-from kit.examples import IS_THOROUGH
+from kit.cross_encoders import make_cross_encoder
+from kit.embedding_models import make_backbone, make_embedding_model
+from kit.examples import thorough_only
 from kit.labelled_papers import PAPERS, paper
-
-torch = pytest.importorskip("torch", reason="needs the extra 'finetune'")
-pytest.importorskip("datasets", reason="needs the extra 'finetune'")
-from kit.cross_encoders import make_cross_encoder  # noqa: E402 - torch, which may be missing
-from kit.embedding_models import make_backbone, make_embedding_model  # noqa: E402
 
 Training = EmbedderTraining | RerankerTraining
 NONE = (0.0, float("nan"))  # which are no learning rates
@@ -39,16 +36,29 @@ OPTIONS: dict[str, Any] = {
     "epochs": 2,
     "batch_size": 2,
     "learning_rate": 1e-3,
+    "positives": 2,
+    "negatives": 4,
     "trained_layers": None,
-    "checkpoint_steps": 1,
+    "checkpoint_steps": 1000,  # none, unless a test goes on from one: a checkpoint takes longer than many steps
     "device": "cpu",
 }
 EMBEDDER = {"format": "plain", **OPTIONS}
 
 
+def interrupted(training: Training, folder: Path, at: int) -> None:
+    def report(step: int, _: int) -> None:
+        if step == at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        training.fit(PAPERS, folder, on_progress=report)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Iterator[None]:
     """Compute with one thread: for models this small, threads that wait for each other take most of the time."""
+    torch = pytest.importorskip("torch", reason="needs the extra 'finetune'")
+    pytest.importorskip("datasets", reason="needs the extra 'finetune'")
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -76,6 +86,20 @@ def whole(embedder: Callable[..., EmbedderTraining], tmp_path_factory: pytest.Te
     return folder
 
 
+@pytest.fixture(scope="module")
+def _half_trained(embedder: Callable[..., EmbedderTraining], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("half_trained")
+    interrupted(embedder(checkpoint_steps=3), folder / "model", at=4)
+    return folder
+
+
+@pytest.fixture
+def half_trained(_half_trained: Path, tmp_path: Path) -> Path:
+    """Give where the model of a training will lie that was interrupted at step 4, with a checkpoint of step 3."""
+    shutil.copytree(_half_trained / "model.part", tmp_path / "model.part")
+    return tmp_path / "model"
+
+
 # What is learned
 
 
@@ -85,8 +109,8 @@ def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(
     base = make_embedding_model(tmp_path, max_tokens=400)  # letters, so that an instruction is long
     options = {
         **OPTIONS,
-        "checkpoint_steps": 1000,
-        "epochs": 30,
+        "epochs": 24,
+        "negatives": 6,
         "batch_size": 3,
         "learning_rate": 1e-2,
         "temperature": 0.1,
@@ -101,7 +125,7 @@ def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(
     card = training.fit(papers, tuned, data={"name": "mine"}, on_progress=lambda *call: calls.append(call))
     assert capfd.readouterr() == ("", "")
     assert card.loss[-1] < 0.4 * card.loss[0]
-    assert calls == [(step, 100) for step in range(1, 101)]
+    assert calls == [(step, 80) for step in range(1, 81)]
     assert training.answers_with == {"format": "e5_mistral"}
     found = make_system(f"dense:model={tuned},format=e5_mistral,device=cpu")
     for one in papers:
@@ -120,7 +144,7 @@ def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(
 
 
 def test_a_reranker_learns_and_rerank_loads_it(reranker: Callable[..., RerankerTraining], tmp_path: Path) -> None:
-    card = reranker(epochs=12, checkpoint_steps=1000, learning_rate=3e-3).fit(PAPERS, tmp_path / "model")
+    card = reranker(epochs=8, negatives=6, learning_rate=5e-3).fit(PAPERS, tmp_path / "model")
     assert card.loss[-1] < 0.75 * card.loss[0]
     system = make_system(f"rerank:system=lead,model={tmp_path / 'model'},device=cpu")
     tops = [set(system.rank(instance.query, Brief(budget=2)).sentences[:2]) for instance in PAPERS]
@@ -177,7 +201,8 @@ def test_a_row_is_a_hypothesis_and_sentences_of_its_paper_with_their_shares_of_i
 def test_layers_that_are_frozen_stay_as_they_are(
     embedder: Callable[..., EmbedderTraining], embedding_model: Path, tmp_path: Path
 ) -> None:
-    from safetensors.torch import load_file  # noqa: PLC0415 - beside torch
+    import torch  # noqa: PLC0415 - slow to import, as the next
+    from safetensors.torch import load_file  # noqa: PLC0415
 
     embedder(trained_layers=1, epochs=1).fit(PAPERS, tmp_path / "model")
     before, after = (load_file(folder / "model.safetensors") for folder in (embedding_model, tmp_path / "model"))
@@ -196,6 +221,8 @@ def test_layers_that_are_frozen_stay_as_they_are(
 def test_equal_seeds_give_equal_models_and_others_do_not(
     embedder: Callable[..., EmbedderTraining], whole: Path, tmp_path: Path
 ) -> None:
+    import torch  # noqa: PLC0415 - slow to import
+
     for name, seed in (("b", 0), ("c", 2)):
         torch.manual_seed(len(name))  # what others have drawn makes no difference
         embedder().fit(PAPERS, tmp_path / name, seed=seed)
@@ -218,7 +245,8 @@ training.fit(PAPERS, Path(sys.argv[2]), on_progress=report)
 """
 
 
-@pytest.mark.parametrize("every", [1, 3] if IS_THOROUGH else [3])
+@thorough_only
+@pytest.mark.parametrize("every", [1, 3])
 def test_a_killed_training_goes_on_to_the_same_weights(
     embedder: Callable[..., EmbedderTraining], embedding_model: Path, whole: Path, tmp_path: Path, every: int
 ) -> None:
@@ -232,52 +260,60 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     training = embedder(checkpoint_steps=every)
     card = training.fit(PAPERS, tmp_path / "killed", on_progress=lambda step, _: steps.append(step))
     assert steps[0] == 4
+    assert not (tmp_path / "killed.part").exists()
     assert list(card.loss) == json.loads((whole / "card.json").read_bytes())["loss"]
     assert (tmp_path / "killed" / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
-def interrupted(training: Training, folder: Path, at: int) -> None:
-    def report(step: int, _: int) -> None:
-        if step == at:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        training.fit(PAPERS, folder, on_progress=report)
+def test_an_interrupted_training_goes_on_from_its_checkpoint_to_the_same_weights(
+    embedder: Callable[..., EmbedderTraining], whole: Path, half_trained: Path
+) -> None:
+    steps: list[int] = []
+    # How often it is saved decides no weight, so that it may change.
+    card = embedder().fit(PAPERS, half_trained, on_progress=lambda step, _: steps.append(step))
+    assert steps[0] == 4
+    assert list(card.loss) == json.loads((whole / "card.json").read_bytes())["loss"]
+    assert (half_trained / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    assert not half_trained.with_name("model.part").exists()
 
 
 def test_a_training_interrupted_when_only_its_model_is_not_in_its_place_goes_on_to_the_same_weights(
     embedder: Callable[..., EmbedderTraining], whole: Path, tmp_path: Path
 ) -> None:
-    interrupted(embedder(), tmp_path / "torn", at=10)
+    interrupted(embedder(checkpoint_steps=5), tmp_path / "torn", at=10)
     embedder().fit(PAPERS, tmp_path / "torn")
     assert model_digest(tmp_path / "torn") == model_digest(whole)
 
 
 def test_a_checkpoint_of_another_training_is_kept_for_that_one(
-    embedder: Callable[..., EmbedderTraining], tmp_path: Path
+    embedder: Callable[..., EmbedderTraining], half_trained: Path
 ) -> None:
-    interrupted(embedder(), tmp_path / "model", at=2)
-
     def first_step(training: EmbedderTraining, papers: list[Instance], seed: int = 0) -> int:
         steps: list[int] = []
-        training.fit(papers, tmp_path / "model", seed=seed, on_progress=lambda step, _: steps.append(step))
+
+        def report(step: int, _: int) -> None:
+            steps.append(step)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            training.fit(papers, half_trained, seed=seed, on_progress=report)
         return steps[0]
 
     assert first_step(embedder(learning_rate=2e-3), PAPERS) == 1
     assert first_step(embedder(), PAPERS[:4]) == 1
     assert first_step(embedder(), PAPERS, seed=7) == 1
-    assert first_step(embedder(checkpoint_steps=5), PAPERS) == 2
-    assert not (tmp_path / "model.part").exists()
+    assert first_step(embedder(checkpoint_steps=5), PAPERS) == 4
 
 
 @pytest.mark.parametrize("damaged", ["model.safetensors", "optimizer.pt", "trainer_state.json"])
-def test_a_damaged_checkpoint_is_named(embedder: Callable[..., EmbedderTraining], tmp_path: Path, damaged: str) -> None:
-    interrupted(embedder(), tmp_path / "model", at=2)
-    path = next((tmp_path / "model.part").glob("*/checkpoint-1")) / damaged
+def test_a_damaged_checkpoint_is_named(
+    embedder: Callable[..., EmbedderTraining], half_trained: Path, damaged: str
+) -> None:
+    path = next(half_trained.with_name("model.part").glob("*/checkpoint-3")) / damaged
     path.write_bytes(path.read_bytes()[:-100])
-    told = r"checkpoint-1: cannot be read: [\s\S]*; delete .*model.part\S+ to start over"
+    told = r"checkpoint-3: cannot be read: [\s\S]*; delete .*model.part\S+ to start over"
     with pytest.raises(ModelError, match=told):
-        embedder().fit(PAPERS, tmp_path / "model")
+        embedder().fit(PAPERS, half_trained)
 
 
 # Refusals
@@ -299,7 +335,7 @@ def test_a_full_disk_is_named_and_the_training_goes_on_later(
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
     try:
         with pytest.raises(ModelError, match=r"model.part: cannot be written: .*; make room and run the same command"):
-            embedder().fit(PAPERS, tmp_path / "model")
+            embedder(checkpoint_steps=1).fit(PAPERS, tmp_path / "model")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not (tmp_path / "model").exists()

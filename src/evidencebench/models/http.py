@@ -56,8 +56,11 @@ class Http:
         import httpx  # noqa: PLC0415 - an extra
 
         self._trusts_env, self._transport = not is_loopback(base_url), transport
-        # Slow: once a server.
-        self._certificates = _from_environment(lambda: httpx.create_ssl_context(trust_env=self._trusts_env))
+        if self._trusts_env or urlsplit(base_url).scheme == "https":
+            # Slow: once a server.
+            self._certificates = _from_environment(lambda: httpx.create_ssl_context(trust_env=self._trusts_env))
+        else:  # a server of this machine that shows no certificate; this context trusts none
+            self._certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._reset()
         call_in_forks(self, Http._reset)
 

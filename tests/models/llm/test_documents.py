@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from doors import MAY_HAVE_RUN, PriceTable, ReplyClass, cli, is_transient, options_of, provider_of
 from evidencebench import SYSTEMS
+from kit.examples import thorough_only
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "docs" / "llm.md").read_text(encoding="utf-8")
@@ -58,6 +59,7 @@ def test_batches_cost_half() -> None:
     assert sum(factor == 0.5 for factor in in_batches.values()) > len(in_batches) / 2
 
 
+@thorough_only
 @pytest.mark.data
 def test_the_estimate_that_stands_there_is_the_one_that_is_printed() -> None:
     if not TRAIN.is_file():

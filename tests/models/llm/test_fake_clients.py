@@ -13,9 +13,6 @@ from evidencebench import load_sample
 from kit.fake_models import RunningServer, running_fake_server
 from kit.marked_prompts import messages, prompt
 
-anthropic = pytest.importorskip("anthropic", reason="needs the extra 'test'")
-openai = pytest.importorskip("openai", reason="needs the extra 'test'")
-
 SAMPLE = load_sample()
 QUESTIONS = {query.instance_id: prompt(query) for query in SAMPLE.queries()}
 Thing = TypeVar("Thing")
@@ -42,6 +39,9 @@ def chat(client: Any, text: str, **options: Any) -> Any:
 @contextmanager
 def clients(**options: Any) -> Iterator[tuple[RunningServer, Any, Any]]:
     """Give a server, and the clients of OpenAI and Anthropic that ask it."""
+    # Slow to import, so here.
+    anthropic = pytest.importorskip("anthropic", reason="needs the extra 'test'")
+    openai = pytest.importorskip("openai", reason="needs the extra 'test'")
     with (
         running_fake_server(SAMPLE, **options) as server,
         openai.OpenAI(base_url=server.base_url, api_key="any", max_retries=0) as gpt,
@@ -62,6 +62,8 @@ def test_openai_chats() -> None:
         words = [part.choices[0].delta.content or "" for part in parts]
         assert "".join(words) == reply.choices[0].message.content
         assert (len(words) > 5, last.usage) == (True, reply.usage)
+        import openai  # noqa: PLC0415 - slow to import
+
         with pytest.raises(openai.BadRequestError, match=r"at `\$\.n`"):
             chat(gpt, "Hello", n=3)
 

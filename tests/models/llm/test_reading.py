@@ -24,7 +24,7 @@ from doors import (
     read_scores,
     read_selection,
 )
-from kit.examples import IS_THOROUGH
+from kit.examples import IS_THOROUGH, SHORTER
 from kit.malformed_replies import REFUSALS_ELSEWHERE
 from kit.strategies import json_values
 from models.llm.reply_shapes import (
@@ -340,7 +340,7 @@ BAIT = (
 )
 
 
-N_CHARACTERS_OF_BAIT, MOST_SECONDS = (1_000_000, 10.0) if IS_THOROUGH else (30_000, 2.0)
+N_CHARACTERS_OF_BAIT, MOST_SECONDS = (1_000_000, 10.0) if IS_THOROUGH else (8_000, 1.0)
 
 
 @pytest.mark.parametrize("bait", BAIT, ids=ascii)
@@ -361,12 +361,12 @@ def test_json_of_any_depth_is_read_or_left(depth: int) -> None:
         require_lawful_scores(scores(text.removeprefix("ANSWER: ")))
 
 
-def test_ten_megabytes_nulls_and_deep_brackets_do_no_harm() -> None:
+def test_megabytes_nulls_and_deep_brackets_do_no_harm() -> None:
     for text in (
-        "tea " * 2_500_000,
+        "tea " * (2_500_000 // SHORTER),
         "\x00" * 1000,
-        "9" * 1_000_000,
-        "[" * 1_000_000,
+        "9" * (1_000_000 // SHORTER),
+        "[" * (1_000_000 // SHORTER),
         '{"a":' * 200_000,
         "\udc80\ud800",
     ):
@@ -397,7 +397,7 @@ def _fuzzed(random: Random) -> str:
     return text
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
+@pytest.mark.parametrize("seed", range(5 if IS_THOROUGH else 1))
 def test_thousands_of_fuzzed_replies_are_read_by_the_rules(seed: int) -> None:
     random = Random(seed)
     for n in range(FUZZED_AT_A_TIME):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from doors import ChatModel, Message, estimated_tokens, prompt_tokens_of
 from evidencebench import Dataset, load_sample
+from kit.examples import thorough_only
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,7 @@ def test_the_estimate_is_a_little_high_on_the_sample(tokenizer: Any) -> None:
     assert all(0.9 < ratio < 1.35 for ratio in ratios(tokenizer, load_sample()))
 
 
+@thorough_only
 @pytest.mark.data
 def test_the_estimate_is_as_far_off_on_real_papers_as_is_said(tokenizer: Any, train: Dataset) -> None:
     of_both = [ratios(tokenizer, train, numbered=numbered) for numbered in (True, False)]

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -112,7 +111,7 @@ def test_a_request_that_another_process_sends_is_waited_for_and_its_reply_is_tak
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
     def answered_elsewhere() -> None:
-        time.sleep(0.05)
+        cache.was_looked_at.wait()
         cache.kept[KEY] = Received(reply_to(7), 0.5)
         cache.claimed_elsewhere.clear()
 
@@ -162,7 +161,7 @@ def test_waiting_for_another_process_ends_when_nothing_more_is_to_be_sent() -> N
 
     def work() -> None:
         asked = begun(client.ask, numbered(0))
-        time.sleep(0.05)
+        cache.was_looked_at.wait()
         client.drain()
         asked.result()
 
