@@ -13,7 +13,7 @@ import pytest
 from doors import FinderTraining, draw_examples, locked_folder, main, write_examples
 from evidencebench import Dataset, load_sample, open_dataset
 from kit.command_line import Command, Outcome
-from kit.examples import load_profile
+from kit.examples import IS_THOROUGH, load_profile
 from kit.hostile_server import hostile_server
 from kit.line_programs import write_program
 from kit.skips import DATA_FOLDER, pytest_terminal_summary  # noqa: F401 - pytest calls the second
@@ -124,6 +124,13 @@ def finder_model(made_once: MadeOnce) -> Path:
     data = {"sha256": load_sample().sha256}
     fit = FinderTraining(figures=False).fit
     return made_once("finder", lambda folder: fit(list(load_sample()), folder / "model", data=data)) / "model"
+
+
+@pytest.fixture
+def small_forests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let finders grow a tenth of their trees by default, where how well they answer is not the point."""
+    if not IS_THOROUGH:
+        monkeypatch.setattr(sys.modules[FinderTraining.__module__], "_N_TREES", 20)
 
 
 @pytest.fixture(scope="session")

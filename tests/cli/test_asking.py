@@ -3,17 +3,18 @@
 import json
 import re
 import signal
-import time
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from doors import CacheError, ChatClient, PriceTable, closing, read_run, sample_path, spent_line
 from evidencebench import Experiment, open_dataset, open_run
-from kit.command_line import KEY, SAMPLE, Command, start, until
+from kit.command_line import KEY, SAMPLE, Command, start, until, until_told
 from kit.fake_models import RunningServer, running_fake_server
 from kit.llm_servers import DictCache, SlowSender
 from kit.stored_replies import stored_replies
+from kit.trial_server import TrialServer
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -166,11 +167,10 @@ def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -
         process = start(*call_of("run", server.spec()).split(), cwd=tmp_path)
         until(lambda: server.totals()["in_flight"] >= 10)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        until_told(process, "finishing what was begun; Ctrl-C again ends at once")
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "finishing what was begun; Ctrl-C again ends at once" in errors
     assert "asked: 10 sent, 0 stored, 0 failed, cost unknown" in errors
 
 
@@ -234,11 +234,18 @@ def test_of_failed_answers_it_is_told_what_retrying_does(
 
 
 def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", latency_seconds=0.7) as server:
+    is_told = Event()
+
+    def may_answer(app: TrialServer) -> bool:
+        return len(app.entries) < 4 or is_told.is_set()
+
+    with running_fake_server(SAMPLE, personality="oracle", may_answer=may_answer) as server:
         words = ("run", server.spec(), "--data", "sample", "-o", str(tmp_path / "run.jsonl"), "--max-connections", "3")
         process = start(*words)
-        until(lambda: server.totals()["paid"] >= 4)
+        until(lambda: server.totals()["paid"] >= 4 and server.totals()["in_flight"] > 0)
         process.send_signal(signal.SIGINT)
+        until_told(process, "finishing what was begun")
+        is_told.set()
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 130, errors
         assert "run the same command again to resume" in errors
@@ -319,18 +326,17 @@ def test_what_a_sentence_commands_changes_nothing_in_what_is_read(command: Comma
 def test_a_submitted_batch_is_collected_by_the_next_start_and_bought_once(
     goes_on: str, tmp_path: Path, command: Command
 ) -> None:
-    delay = 1.0
-    with running_fake_server(SAMPLE, personality="oracle", batch_delay_seconds=delay) as server:
+    with running_fake_server(SAMPLE, personality="oracle", batch_delay_seconds=600) as server:
         call = call_of("run", server.spec(model="openai/fake", more=",key_env="))
         process = start(*call.split(), "--batch", cwd=tmp_path)
-        until(lambda: any(entry["request"] == "POST /v1/batches" for entry in server.log_entries()))
-        time.sleep(0.3)
+        # Once it asks whether the batch has ended, it has kept where it is.
+        until(lambda: any(entry["request"].startswith("GET /v1/batches/") for entry in server.log_entries()))
         process.kill()
         process.communicate(timeout=60)
         if not goes_on:
             refused = command(call)
             assert (refused.code, "run with --batch to collect it" in refused.err) == (3, True), refused.err
-            time.sleep(delay)
+        server.end_batches()
         collected = command(f"{call} {goes_on}")
         assert collected.code == 0, collected.err
         assert not goes_on or "asked: 10 sent, 0 stored, 0 failed, price unknown" in collected.err

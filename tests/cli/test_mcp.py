@@ -11,8 +11,6 @@ import pytest
 from kit.command_line import Command
 from kit.europe_pmc import base_url, europe_pmc
 
-mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
-
 _TEXT = """\
 # Abstract
 It is not known whether tea lowers blood pressure.
@@ -22,6 +20,8 @@ In a randomised trial of 120 adults, tea lowered systolic pressure by 3.1 mmHg (
 
 def _asked(ask: Callable[[Any], Coroutine[Any, Any, Any]], *arguments: str) -> Any:
     """Return what is learnt of the server by the SDK's client, which starts it."""
+
+    mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
     async def talk() -> Any:
         command = ["-m", "evidencebench", "mcp", *arguments]

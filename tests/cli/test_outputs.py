@@ -18,6 +18,7 @@ import pytest
 from doors import sample_path
 from evidencebench import __version__, write_dataset
 from kit.command_line import FORMATS, Command, as_many_as
+from kit.examples import thorough_only
 
 
 def too_wide(text: str) -> list[str]:
@@ -140,9 +141,9 @@ def test_a_curve_is_shown_in_every_format(table_format: str, command: Command) -
 @pytest.mark.parametrize(
     "arguments",
     [
-        "data show sample 0 --evidence",
-        "score bm25.jsonl --data sample --draws 10 --curve 3 --kinds",
         "leaderboard bm25.jsonl lead.jsonl --data sample --draws 10 --published",
+        pytest.param("data show sample 0 --evidence", marks=thorough_only),
+        pytest.param("score bm25.jsonl --data sample --draws 10 --curve 3 --kinds", marks=thorough_only),
     ],
 )
 def test_what_is_printed_on_a_narrow_terminal_fits_it(arguments: str) -> None:

@@ -3,11 +3,12 @@
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
-from doors import MOST_PAPERS, Estimate, percent, sample_path
+from doors import Estimate, percent, report_page, sample_path
 from evidencebench import write_dataset
 from kit.command_line import Command
 from kit.labelled_papers import paper
@@ -87,12 +88,16 @@ def test_the_command_on_the_page_has_no_absolute_path_and_takes_no_name_for_an_o
     assert command(shown.text.removeprefix("evidencebench ").replace(sample_path().name, "sample")).code == 0
 
 
-def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(command: Command) -> None:
-    papers = [paper(number) for number in range(MOST_PAPERS + 1)]
+def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 20
+    monkeypatch.setattr(sys.modules[report_page.__module__], "MOST_PAPERS", most)
+    papers = [paper(number) for number in range(most + 1)]
     write_dataset("large.json", papers)
     Path("answers.json").write_text(json.dumps({one.id: [1] for one in papers}))
     report = "report answers.json --data large.json --draws 20 --task er_at_10 --largest 1 -o report.html --overwrite"
-    for option, has_papers in (("", False), (" --papers", True), (f" --limit {MOST_PAPERS}", True)):
+    for option, has_papers in (("", False), (" --papers", True), (f" --limit {most}", True)):
         assert command(report + option).code == 0
         page = parsed(Path("report.html").read_text(encoding="utf-8"))
         assert bool(page.all("main", id="viewer")) == has_papers

@@ -67,6 +67,7 @@ def test_a_variable_of_no_option_changes_nothing(name: str, command: Command, mo
         assert command("tasks") == before
 
 
+@pytest.mark.usefixtures("small_forests")
 def test_the_demonstration_ends_with_commands_that_work(command: Command) -> None:
     found, kept = command("demo"), command("demo -o kept")
     assert (found.code, found.err) == (0, "")

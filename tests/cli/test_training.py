@@ -152,6 +152,7 @@ def test_another_control_than_the_wrong_hypothesis_is_named_in_the_table(command
 
 
 @needs_lightgbm
+@pytest.mark.usefixtures("small_forests")
 def test_a_finder_is_trained_and_the_next_command_that_is_named_runs_it(command: Command) -> None:
     found = command("train finder --data sample -o {my model} --progress plain")
     assert found.code == 0

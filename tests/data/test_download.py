@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -394,18 +396,28 @@ def test_retry_after_is_obeyed_up_to_a_minute(tmp_path: Path, asked: str, second
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "attempts", "words"),
+    ("behaviour", "attempts", "seconds", "words"),
     [
-        (answer(503), 2, "got 0 in 2 attempts, the last of which failed: the server answered 503 Service Unavailable"),
-        (hang, 2, "got 0 in 2 attempts, the last of which failed: timed out"),
-        (hang_after(400), 1, "expected 1,070 bytes, got 400 in 1 attempt, the last of which failed: timed out"),
-        (cut_after(100), 3, "got 300 in 3 attempts, the last of which failed: the connection ended after 300 of 1,070"),
+        (
+            answer(503),
+            2,
+            60.0,
+            "got 0 in 2 attempts, the last of which failed: the server answered 503 Service Unavailable",
+        ),
+        (hang, 2, 0.1, "got 0 in 2 attempts, the last of which failed: timed out"),
+        (hang_after(400), 1, 2.0, "expected 1,070 bytes, got 400 in 1 attempt, the last of which failed: timed out"),
+        (
+            cut_after(100),
+            3,
+            60.0,
+            "got 300 in 3 attempts, the last of which failed: the connection ended after 300 of 1,070",
+        ),
     ],
 )
 def test_a_server_in_trouble_or_that_hangs_is_given_up_after_all_attempts_and_the_part_is_kept(
-    tmp_path: Path, behaviour: Behaviour, attempts: int, words: str
+    tmp_path: Path, behaviour: Behaviour, attempts: int, seconds: float, words: str
 ) -> None:
-    assert words in refusal(tmp_path, behaviour, timeout_seconds=0.1, attempts=attempts)
+    assert words in refusal(tmp_path, behaviour, timeout_seconds=seconds, attempts=attempts)
     if n_held := int(words.partition("got ")[2].split()[0]):
         assert (tmp_path / "file.json.part").read_bytes() == BODY[:n_held]
 
@@ -653,9 +665,11 @@ def endless(data: bytes) -> Behaviour:
 @pytest.mark.parametrize(
     "behaviour", [dripping(b"HTTP/1.1 200 OK\r\nA: " + b"b" * 5000), after_the_head(dripping(BODY))]
 )
-def test_an_answer_that_drips_is_left(tmp_path: Path, behaviour: Behaviour) -> None:
-    message = refusal(tmp_path, behaviour, entry=UNKNOWN, timeout_seconds=0.2, attempts=2)
-    assert "in 2 attempts, the last of which failed: fewer than 1,000 bytes a second came for 0.2" in message
+def test_an_answer_that_drips_is_left(tmp_path: Path, behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = partial(next, count())  # to which every reading takes a second
+    monkeypatch.setattr(doors.fetch_module, "PacedReader", partial(PacedReader, clock=clock))
+    message = refusal(tmp_path, behaviour, entry=UNKNOWN, timeout_seconds=60.0, attempts=2)
+    assert "in 2 attempts, the last of which failed: fewer than 1,000 bytes a second came for 60 s" in message
 
 
 def test_answers_before_the_answer_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from doors import (
 )
 from evidencebench import Instance, Processes, open_dataset, validate_file, write_dataset
 from kit.command_line import SAMPLE
+from kit.examples import IS_THOROUGH
 from kit.moments import at_each_moment
 
 INSTANCES = list(SAMPLE)
@@ -166,8 +167,11 @@ def read(place: Path) -> str:
 SIZE = int(os.environ.get("SHARD_SIZE", "3"))
 
 
-@pytest.mark.parametrize("size", [3, 4])  # as many shards as before, which get their names, or fewer
-@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+# As many shards as before, which get their names, or fewer.
+_WAYS = [("SIGINT", 4), ("SIGKILL", 3), ("SIGINT", 3), ("SIGKILL", 4)]
+
+
+@pytest.mark.parametrize(("name", "size"), _WAYS if IS_THOROUGH else _WAYS[:2])
 def test_whenever_it_is_stopped_shards_are_all_old_or_all_new_or_refused_until_the_same_call_ends(
     name: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,13 +143,12 @@ def test_a_broken_one_is_named_with_its_package_and_breaks_no_other(
     assert message in str(only.exception)
 
 
-@pytest.mark.parametrize(
-    "code", ["import os; os._exit(7)", "raise KeyboardInterrupt", "print('hello')", "import time; time.sleep(600)"]
-)
-def test_what_a_package_does_when_it_is_imported_touches_no_list_and_no_other_system(
-    code: str, install: Install, tmp_path: Path
+def test_what_packages_do_when_they_are_imported_touches_no_list_and_no_other_system(
+    install: Install, tmp_path: Path
 ) -> None:
-    install("bad-one", "odd = bad_one:Backwards", code=f"{code}\n{RANKING}")
+    codes = ("print('hello')", "import os; os._exit(7)", "raise KeyboardInterrupt", "import time; time.sleep(600)")
+    for number, code in enumerate(codes):
+        install(f"bad-{number}", f"odd-{number} = bad_{number}:Backwards", code=f"{code}\n{RANKING}")
     install("back-wards", "my-bm25 = back_wards:Backwards")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -162,10 +161,11 @@ def test_what_a_package_does_when_it_is_imported_touches_no_list_and_no_other_sy
         return ended.stdout
 
     found = json.loads(ran("systems", "--json"))
-    assert [found[name]["package"] for name in ("odd", "my-bm25")] == ["bad-one 1.2", "back-wards 1.2"]
+    names = [*(f"odd-{number}" for number in range(len(codes))), "my-bm25"]
+    packages = [*(f"bad-{number} 1.2" for number in range(len(codes))), "back-wards 1.2"]
+    assert [found[name]["package"] for name in names] == packages
     ran("run", "my-bm25", "--data", "sample", "-o", "run.jsonl")
-    if "print" in code:
-        assert json.loads(ran("systems", "--only", "odd", "--json"))["odd"]["options"] == {"k1": 1.5}
+    assert json.loads(ran("systems", "--only", "odd-0", "--json"))["odd-0"]["options"] == {"k1": 1.5}
 
 
 @pytest.mark.parametrize(

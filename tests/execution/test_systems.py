@@ -3,13 +3,12 @@
 import re
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
-import bm25s
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from doors import TfIdf, TfIdfChar, UndefinedScoreError, default_tasks, derange_hypotheses, tokens
 from evidencebench import (
@@ -108,6 +107,8 @@ def test_a_score_that_is_not_finite_is_refused(score: float) -> None:
 
 
 def check_against_bm25s(query: Query, system: BM25) -> None:
+    import bm25s  # noqa: PLC0415 - with scipy, which few tests need
+
     sentences = [tokens(sentence, stopwords=system.stopwords) for sentence in query.sentences]
     vocabulary = {term for sentence in sentences for term in sentence}
     if not vocabulary:  # bm25s refuses it
@@ -127,7 +128,7 @@ def test_bm25_equals_bm25s(query: Query, k1: float, b: float, stopwords: bool) -
     check_against_bm25s(query, BM25(k1=k1, b=b, stopwords=stopwords))
 
 
-def check_against_sklearn(query: Query, system: TfIdf | TfIdfChar, vectorizer: TfidfVectorizer) -> None:
+def check_against_sklearn(query: Query, system: TfIdf | TfIdfChar, vectorizer: Any) -> None:
     try:
         vectors = vectorizer.fit_transform(query.sentences)
     except ValueError as error:
@@ -143,6 +144,8 @@ def check_against_sklearn(query: Query, system: TfIdf | TfIdfChar, vectorizer: T
 @example(SAMPLE[0].query)
 @example(SAMPLE[5].query)
 def test_tfidf_of_words_and_of_characters_equals_scikit_learn(query: Query) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415 - seconds, which few tests need
+
     check_against_sklearn(query, TfIdf(), TfidfVectorizer(analyzer=tokens))
     in_words = {"preprocessor": lambda text: " ".join(tokens(text, stopwords=False))}
     check_against_sklearn(query, TfIdfChar(), TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **in_words))

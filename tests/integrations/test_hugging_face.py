@@ -4,18 +4,22 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pytest
-from datasets import load_dataset
 
 from doors import CATALOG, COLUMNS, DataError, HubSplit, known_entry, licence_of, schema, write_hf
 from evidencebench import Dataset, Instance, load_sample, open_dataset, write_dataset
 
 SAMPLE = load_sample()
 DAY = date(2026, 11, 22)
+
+
+def datasets() -> Any:
+    """Import it when a test needs it: it brings pandas and pyarrow."""
+    return import_module("datasets")
 
 
 def require_same(rows: Any, instances: Sequence[Instance]) -> None:
@@ -39,7 +43,7 @@ def require_same(rows: Any, instances: Sequence[Instance]) -> None:
 
 def test_datasets_has_the_rows_of_our_parquet(tmp_path: Path) -> None:
     write_dataset(tmp_path / "data.parquet", SAMPLE)
-    require_same(datasets.Dataset.from_parquet(str(tmp_path / "data.parquet"), cache_dir=str(tmp_path)), SAMPLE[:])
+    require_same(datasets().Dataset.from_parquet(str(tmp_path / "data.parquet"), cache_dir=str(tmp_path)), SAMPLE[:])
 
 
 @pytest.fixture
@@ -54,19 +58,20 @@ def two_splits(tmp_path: Path) -> Path:
 
 
 def test_load_dataset_opens_a_folder_with_its_splits_in_shards(two_splits: Path, tmp_path: Path) -> None:
-    found = load_dataset(str(two_splits), cache_dir=str(tmp_path / "cache"))
+    found = datasets().load_dataset(str(two_splits), cache_dir=str(tmp_path / "cache"))
     assert list(found) == ["train", "dev"]
     assert len(list(two_splits.glob("data/train-*.parquet"))) == 3
     require_same(found["train"], SAMPLE[:])
     require_same(found["dev"], SAMPLE[:2])
-    assert [row["id"] for row in load_dataset(str(two_splits), split="dev", streaming=True)] == list(SAMPLE.ids[:2])
+    streamed = datasets().load_dataset(str(two_splits), split="dev", streaming=True)
+    assert [row["id"] for row in streamed] == list(SAMPLE.ids[:2])
     for path in two_splits.glob("data/*.parquet"):
         assert open_dataset(path)[0].id in SAMPLE
 
 
 def test_the_header_of_the_card_says_features_sizes_and_licences(two_splits: Path) -> None:
-    builder = datasets.load_dataset_builder(str(two_splits))
-    assert builder.info.features == datasets.Features.from_arrow_schema(schema())
+    builder = datasets().load_dataset_builder(str(two_splits))
+    assert builder.info.features == datasets().Features.from_arrow_schema(schema())
     assert {name: split.num_examples for name, split in builder.info.splits.items()} == {"train": 10, "dev": 2}
     text = (two_splits / "README.md").read_text()
     header = text.split("---\n")[1]
@@ -88,7 +93,7 @@ def test_nobody_who_reads_the_card_meets_markup_or_yaml_from_outside(tmp_path: P
     body = text.split("\n---\n")[1]
     assert "<script>" not in body
     assert "[x](y)" not in body
-    assert len(load_dataset(str(tmp_path / "hub"), split="train", cache_dir=str(tmp_path / "cache"))) == 1
+    assert len(datasets().load_dataset(str(tmp_path / "hub"), split="train", cache_dir=str(tmp_path / "cache"))) == 1
 
 
 @pytest.mark.data
@@ -103,7 +108,7 @@ def test_the_licence_of_a_published_split_is_known_also_in_another_format_and_in
     )
     assert written[0].is_published
     assert "@inproceedings{wang2025evidencebench" in (tmp_path / "hub" / "README.md").read_text()
-    rows = load_dataset(str(tmp_path / "hub"), split="train", cache_dir=str(tmp_path / "cache"))
+    rows = datasets().load_dataset(str(tmp_path / "hub"), split="train", cache_dir=str(tmp_path / "cache"))
     assert rows["id"][:] == list(train.ids)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -89,9 +88,8 @@ class Running:
         return socket.create_connection((self.address.host, self.address.port), timeout=60)
 
     def is_alive(self) -> bool:
-        """Say whether it answers, and quickly."""
-        begun = time.monotonic()
-        return self.ask("/api/overview").status == 200 and time.monotonic() - begun < 10
+        """Say whether it answers, which it has a minute for."""
+        return self.ask("/api/overview").status == 200
 
 
 LOOPBACK = "127.0.0.1"

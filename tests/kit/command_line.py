@@ -105,6 +105,15 @@ def until(is_so: Callable[[], object], process: subprocess.Popen[str] | None = N
         time.sleep(0.005)
 
 
+def until_told(process: subprocess.Popen[str], words: str) -> None:
+    """Read the lines of a process's messages until one has these words."""
+    assert process.stderr is not None
+    told: list[str] = []
+    while not told or words not in told[-1]:
+        told.append(process.stderr.readline())
+        assert told[-1], told
+
+
 def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """Start the command line as a process of its own."""
     words = [sys.executable, "-m", "evidencebench", *arguments]

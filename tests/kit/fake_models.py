@@ -1,13 +1,15 @@
 """The trial server on loopback, in a thread, for as long as a test needs it."""
 
 import asyncio
+import json
 import queue
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from urllib.request import urlopen
 
 from uvicorn.server import ServerState
 
@@ -44,6 +46,14 @@ class RunningServer:
 
     def totals(self) -> dict[str, Any]:
         return dict(self.app.totals)
+
+    def end_batches(self) -> None:
+        """Answer what batches of OpenAI's API still hold, however long they were to take, and wait until it is done."""
+        self.app.settings = replace(self.app.settings, batch_delay_seconds=0.0)
+        is_open = True
+        while is_open:
+            with urlopen(f"{self.base_url}/batches") as reply:  # noqa: S310 - loopback
+                is_open = any(one["status"] in {"validating", "in_progress"} for one in json.load(reply)["data"])
 
 
 def fake_model_app(dataset: Dataset, *, studies: Iterable[GoldStudy] = (), **settings: Any) -> TrialServer:

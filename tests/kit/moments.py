@@ -64,7 +64,7 @@ def at_each_moment(module: Path, name: str, root: Path, *, times: int = 1) -> li
     All three are functions of a test file, which get the folder ``root``; ``prepare`` makes it as it was. The last
     state is that behind a work that ended by itself.
     """
-    step = 1 if IS_THOROUGH else 13
+    step = 1 if IS_THOROUGH else 23
     words = [str(module), str(root), name, str(times), str(step), " ".join(_FILES)]
     ended = subprocess.run([sys.executable, "-c", _SCRIPT, *words], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

@@ -9,7 +9,7 @@ from statistics import stdev
 
 import numpy as np
 import pytest
-import scipy.stats
+import scipy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

@@ -10,12 +10,14 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from doors import PeopleError, RecordFormat, RunError, RunFormatError, RunMismatchError, open_journal
+from kit.command_line import until
 
 HEADER = b'{"journal":1}'
 BEGINS = b'{"journal":'
@@ -208,15 +210,18 @@ while True:
 """
 
 
+def is_another(path: Path, before: os.stat_result) -> bool:
+    return path.stat().st_ino != before.st_ino
+
+
 @pytest.mark.slow
 def test_a_writer_that_is_killed_while_it_starts_over_leaves_a_journal(tmp_path: Path) -> None:
     path, moments = begun(tmp_path / "journal", b'{"number":0}'), random.Random(0)
     whole = [HEADER, *(b'{"number":%d}' % number for number in range(20))]
     for _ in range(4):
-        before = path.stat().st_ino
+        before = path.stat()
         process = subprocess.Popen([sys.executable, "-c", OVER_AND_OVER, str(path)])
-        while path.stat().st_ino == before:
-            time.sleep(0.001)
+        until(partial(is_another, path, before))
         time.sleep(moments.uniform(0, 0.02))
         process.kill()
         process.wait()

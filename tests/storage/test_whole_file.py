@@ -72,16 +72,23 @@ def test_a_pipe_that_nobody_reads_is_said_and_not_waited_for_without_end(
         write_whole(pipe, b"tea")
 
 
-def test_a_pipe_whose_reader_comes_late_and_reads_slowly_gets_all(pipe: Path) -> None:
+def test_a_pipe_whose_reader_comes_late_and_reads_slowly_gets_all(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[bytes] = []
+    is_waited_for, sleep = threading.Event(), time.sleep
+
+    def wait(seconds: float) -> None:
+        is_waited_for.set()
+        sleep(seconds)
 
     def read() -> None:
-        time.sleep(0.2)
+        assert is_waited_for.wait(60)
         with pipe.open("rb") as file:
             found.extend(iter(lambda: file.read(1 << 18), b""))
 
     reader = threading.Thread(target=read)
     reader.start()
+    monkeypatch.setattr(time, "sleep", wait)
+    monkeypatch.setattr(whole_file_module, "_WAIT_SECONDS", 60.0)
     write_whole(pipe, bytes(1 << 20))  # many times what a pipe holds
     reader.join()
     assert b"".join(found) == bytes(1 << 20)

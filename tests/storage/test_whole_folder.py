@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from doors import DataError, whole_folder
+from kit.examples import IS_THOROUGH
 from kit.moments import at_each_moment
 
 OLD, NEW = {"marker": "old", "a/b": "old"}, {"marker": "new", "a/c": "new"}
@@ -48,7 +49,7 @@ def moments(name: str, times: int, root: Path) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"] if IS_THOROUGH else ["SIGTERM"])
 def test_whenever_a_signal_ends_it_a_folder_is_exactly_the_old_or_the_new_one(name: str, tmp_path: Path) -> None:
     for now, _ in moments(name, 1, tmp_path):
         assert now in (OLD, NEW)
