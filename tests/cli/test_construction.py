@@ -13,9 +13,6 @@ from typing import Any
 import pytest
 
 from doors import (
-    BY_HYPOTHESIS,
-    BY_ID,
-    BY_TEXT,
     STEP_FILES,
     FakeModel,
     GoldStudies,
@@ -193,7 +190,7 @@ def test_where_the_data_set_would_repeat_others_the_end_says_why(command: Comman
         found = command(RUN)
     why = " ".join(found.err.split())
     assert found.code == 1, why
-    assert f"assemble: {counted(len(theirs), 'draft')}: 0 kept; dropped: {BY_HYPOTHESIS}" in why
+    assert f"assemble: {counted(len(theirs), 'draft')}: 0 kept; dropped: hypothesis is in another data set" in why
     assert not (WORK / "dataset").exists()
 
 
@@ -372,7 +369,7 @@ def test_papers_of_other_data_sets_are_left_out_before_anything_is_asked_of_them
         text = " ".join(command("construct status work --json").out.split())
         again = command(RUN)
         assert (again.code, len(server.log_entries())) == (0, asked.total()), again.err
-    reason = {"id": BY_ID, "text": BY_TEXT}[same]
+    reason = f"paper is in another data set, by its {same}"
     assert found.code == 0, found.err
     assert open_drafts(WORK / "summaries.jsonl").dropped[reason] == 1
     assert f"dropped: {reason}" in found.out

@@ -389,7 +389,7 @@ def test_ratings_are_counted_by_what_the_labels_say_and_by_rater(drawn: list[tup
     }
     annotations = Annotations(by_annotator=by_annotator)
     if not any(one is not None for said in drawn for one in said):
-        with pytest.raises(UndefinedScoreError, match="no annotator is done"):
+        with pytest.raises(UndefinedScoreError):
             report_answers(asked, annotations, labels, resampling=FEW, margin=0.05)
         return
     (report,) = report_answers(asked, annotations, labels, resampling=FEW, margin=0.05).criteria

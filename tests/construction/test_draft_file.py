@@ -148,7 +148,7 @@ def test_another_file_is_refused_with_its_line_and_one_that_is_not_there_or_hold
         (tmp_path / "a.jsonl").write_bytes(msgspec.json.encode(HEADER) + b"\n" + lines)
         with pytest.raises(RunFormatError, match=why):
             open_drafts(tmp_path / "a.jsonl")
-    with pytest.raises(UnreadableError, match="cannot be read"):
+    with pytest.raises(UnreadableError):
         open_drafts(tmp_path / "none.jsonl")
     path = tmp_path / "notes.jsonl"
     path.write_text("my notes")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from doors import EDITS, REJECTED, STEP_FILES, DataError, Judging, RunFormatError
+from doors import EDITS, STEP_FILES, DataError, Judging, RunFormatError
 from evidencebench import Draft, Edit, add_edit, read_edits
 
 DRAFT = Draft(
@@ -60,7 +60,7 @@ def test_an_edit_is_laid_over_a_draft_and_one_that_does_not_fit_it_says_so() -> 
     made = OWN.lay_over(DRAFT)
     assert (made.hypothesis, made.edited, made.aspects) == (OWN.hypothesis, {"hypotheses": "ann"}, DRAFT.aspects)
     gone = Edit(draft="d", step=JUDGED, rejected="two studies").lay_over(DRAFT)
-    assert (gone.dropped, gone.detail) == (REJECTED, "two studies")
+    assert (gone.dropped, gone.detail) == ("rejected", "two studies")
     results = Edit(draft="d", step="label-results", results=(1, 0), aspects=("a", "b"))
     assert results.lay_over(DRAFT).results == (1, 0)
     for edit, why in (

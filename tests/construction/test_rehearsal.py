@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from doors import BY_TEXT, assemble, derive_optima, filter_drafts, input_of, output_of, read_text, read_trial_text
+from doors import assemble, derive_optima, filter_drafts, input_of, output_of, read_text, read_trial_text
 from evidencebench import Instance, Labels, Query, open_dataset, open_drafts, validate_file, write_dataset
 from kit.examples import IS_THOROUGH
 from kit.skips import DATA_FOLDER
@@ -60,7 +60,7 @@ def test_real_papers_are_met_by_their_text_though_it_was_read_from_another_forma
     against = [open_dataset(tmp_path / "others.json")]
     report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", "tea", WHOLE, against=against)
     left = [draft for draft in made.drafts if draft.paper_file not in files[::2]]
-    assert report.steps[-1].dropped == {BY_TEXT: len(made.drafts) - len(left)}
+    assert report.steps[-1].dropped == {"paper is in another data set, by its text": len(made.drafts) - len(left)}
     found = {one.query.paper_id for one in open_dataset(tmp_path / "dataset" / "test.json")}
     assert found == {draft.paper_id for draft in left}
 

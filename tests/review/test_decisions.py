@@ -44,7 +44,7 @@ def test_two_tabs_do_not_overwrite_each_other_and_a_repeated_answer_is_one(table
     first = DeskAnswer(task="0.0", decision="increase", accepted=(2,))
     kept = table.save("Ada", first)
     assert table.save("Ada", first) == kept  # the reply was lost
-    with pytest.raises(StaleError, match="changed elsewhere"):
+    with pytest.raises(StaleError):
         table.save("Ada", DeskAnswer(task="0.0", decision="decrease"))
     assert table.save("Ada", DeskAnswer(task="0.0", decision="decrease", revision=2))["revision"] == 2
 

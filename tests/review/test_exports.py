@@ -107,7 +107,7 @@ def test_a_missing_library_is_named_with_its_install_command(
 def test_nothing_decided_is_no_data_set(tmp_path: Path) -> None:
     table = filled(make_folder(tmp_path / "papers"), "bm25")
     for name in ("data", "pdf"):
-        with pytest.raises(NothingKeptError, match="no "):
+        with pytest.raises(NothingKeptError):
             export(table, name)
     assert all(export(table, name).content for name in ("csv", "xlsx", "docx"))
 

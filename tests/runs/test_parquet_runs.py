@@ -132,5 +132,5 @@ def test_a_damaged_file_never_gives_other_answers(run_path: Path, tmp_path: Path
             continue
         assert found.splitlines()[-len(answers) :] == answers, place
     path.write_bytes(content[:-20])
-    with pytest.raises(RunFormatError, match="cannot be read as a run in Parquet"):
+    with pytest.raises(RunFormatError):
         open_run(path)

@@ -167,7 +167,7 @@ def test_what_is_submitted_is_read_back_as_any_run_is(given_picks: list[tuple[st
             if instance_id not in person.submitted:
                 submit(person, instance_id, sentences, 0)
             else:
-                with pytest.raises(FinalError, match="already submitted, and a submission is final"):
+                with pytest.raises(FinalError):
                     submit(person, instance_id, sentences, 0)
         people.close()
         if not given_picks:
