@@ -17,6 +17,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from collections import Counter
@@ -53,13 +54,33 @@ class CountingModel(FakeModel):
         self.folder = Path()  # of the run that asks
         self.steps = Counter[str]()  # step -> its requests
         self.answered = Counter[tuple[str, str]]()  # the text of a request, and the key that its seed is in, too
+        self.held: tuple[Path, str] | None = None  # the folder and the step of which no more replies are given
+        self.n_before_held = 0  # replies that are given first
+        self.is_holding, self.is_released = threading.Event(), threading.Event()
 
     def reply(self, call: Call, key: str) -> Reply:
         request = "\n".join(message.content for message in call.messages), key
         if request not in self.answered:
             self.steps[_step(self.folder)] += 1
         self.answered[request] += 1
+        if self.held is not None and _step(self.held[0]) == self.held[1]:
+            self.n_before_held -= 1
+            if self.n_before_held < 0:
+                self.is_holding.set()
+                self.is_released.wait(60)
         return super().reply(call, key)
+
+    @contextmanager
+    def holding(self, folder: Path, step: str, n: int) -> Iterator[None]:
+        """Give so many replies to a step, and then none until the block ends."""
+        self.held, self.n_before_held = (folder, step), n
+        self.is_holding.clear()
+        self.is_released.clear()
+        try:
+            yield
+        finally:
+            self.held = None
+            self.is_released.set()
 
 
 @dataclass(kw_only=True)
@@ -152,12 +173,9 @@ def _kill_writing(folder: Path, step: str, n: int) -> bool:
 
 def _kill_asking(folder: Path, model: CountingModel, step: str, n: int, seconds: float) -> str:
     """Kill a run so many seconds after so many answers to a step, and return in which step that was."""
-    with _start(folder) as process:
-        while process.poll() is None and _step(folder) != step:
-            time.sleep(0.001)
-        n += len(model.answered)
-        while process.poll() is None and len(model.answered) < n:
-            time.sleep(0.001)
+    with model.holding(folder, step, n), _start(folder) as process:
+        while process.poll() is None and not model.is_holding.wait(0.005):
+            pass
         time.sleep(seconds)
         process.send_signal(signal.SIGKILL)
         process.communicate()

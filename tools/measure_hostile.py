@@ -1,6 +1,6 @@
 """Say what becomes of a draft whose model replies with anything: a Markdown table, by shape of the reply and prompt.
 
-    PYTHONPATH=tests python tools/measure_hostile.py
+    EVIDENCEBENCH_TESTS=thorough PYTHONPATH=tests python tools/measure_hostile.py
 
 The shapes are those of tests/construction/test_hostile.py. Shapes of which the same becomes are one row. Then it runs
 whole constructions whose server answers one question so (tests/construction/test_hostile_server.py), and counts.
@@ -53,7 +53,7 @@ def count_whole_runs() -> None:
     for question, shape in [("", ""), *((question, shape) for question in QUESTIONS for shape in REPLIES | FAILURES)]:
         with TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            server = HostileServer(question, (REPLIES | FAILURES)[shape]) if shape else HostileServer()
+            server = HostileServer(question, [(REPLIES | FAILURES)[shape]]) if shape else HostileServer()
             made = tried(folder, server)
             if isinstance(made, Constructed):
                 for step in made.steps:

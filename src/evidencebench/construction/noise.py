@@ -285,7 +285,8 @@ def _joint(phi: Floats, yes: Floats, no: Floats) -> Floats:
     is_never_right = (right.sum(axis=2) == 0)[:, :, None]
     by_model = sure * is_never_right + (1 - sure) * looks
     chances = by_model.prod(axis=0) / (1 + np.exp(phi[:, 0] * _SIGNS))[..., None]
-    return np.maximum(chances.transpose(1, 2, 0), 1e-300)
+    joint: Floats = np.maximum(chances.transpose(1, 2, 0), 1e-300)
+    return joint
 
 
 class _Fit(NamedTuple):
