@@ -82,7 +82,6 @@ from evidencebench.files.atomic import whole_file as whole_file
 from evidencebench.files.atomic import whole_folder as whole_folder
 from evidencebench.files.atomic import write_folder as write_folder
 from evidencebench.files.atomic import write_whole as write_whole
-from evidencebench.files.disk import PathText as PathText
 from evidencebench.files.disk import Snapshot as Snapshot
 from evidencebench.files.disk import decoded as decoded
 from evidencebench.files.disk import file_sha256 as file_sha256
@@ -104,7 +103,6 @@ from evidencebench.engine.local import engine_of as engine_of
 from evidencebench.engine.processes import Event as Event
 from evidencebench.engine.processes import dispatch as dispatch
 from evidencebench.engine.processes import why_it_died as why_it_died
-from evidencebench.engine.protocol import do_nothing as do_nothing
 from evidencebench.engine.protocol import map_in_order as map_in_order
 from evidencebench.engine.protocol import outcomes_in_order as outcomes_in_order
 from evidencebench.engine.protocol import results as results
@@ -218,7 +216,6 @@ from evidencebench.papers.fetching import EuropePmc as EuropePmc
 from evidencebench.papers.fetching import FetchedPaper as FetchedPaper
 from evidencebench.papers.fetching import fetch_papers as fetch_papers
 from evidencebench.papers.fetching import missing_papers as missing_papers
-from evidencebench.papers.html import read_html as read_html
 from evidencebench.papers.ids import public_id as public_id
 from evidencebench.papers.ids import public_ids as public_ids
 from evidencebench.papers.language import is_foreign as is_foreign
@@ -229,7 +226,6 @@ from evidencebench.papers.lists import is_list as is_list
 from evidencebench.papers.lists import read_list as read_list
 from evidencebench.papers.markdown import is_markdown as is_markdown
 from evidencebench.papers.markdown import parse_markdown as parse_markdown
-from evidencebench.papers.markdown import read_markdown as read_markdown
 from evidencebench.papers.paper import LeftOut as LeftOut
 from evidencebench.papers.paper import Loss as Loss
 from evidencebench.papers.paper import PageBox as PageBox
@@ -242,8 +238,6 @@ from evidencebench.papers.pdf.reader import read_pdf as read_pdf
 from evidencebench.papers.plain import Layout as Layout
 from evidencebench.papers.plain import layout_of as layout_of
 from evidencebench.papers.plain import read_plain as read_plain
-from evidencebench.papers.read import LONGEST_SENTENCE as LONGEST_SENTENCE
-from evidencebench.papers.read import MOST_SENTENCES as MOST_SENTENCES
 from evidencebench.papers.read import read_all_content as read_all_content
 from evidencebench.papers.read import read_content as read_content
 from evidencebench.papers.sections import SectionSort as SectionSort
@@ -361,7 +355,6 @@ from evidencebench.systems.features import FEATURES as FEATURES
 from evidencebench.systems.features import Feature as Feature
 from evidencebench.systems.features import RELEVANCE_FEATURES as RELEVANCE_FEATURES
 from evidencebench.systems.features import feature_table as feature_table
-from evidencebench.systems.finder import FEATURE_NAMES as FEATURE_NAMES
 from evidencebench.systems.finder import FINDER_FEATURES as FINDER_FEATURES
 from evidencebench.systems.finder import Finder as Finder
 from evidencebench.systems.finder import FinderCard as FinderCard
@@ -373,7 +366,6 @@ from evidencebench.systems.finder import finder_table as finder_table
 from evidencebench.systems.finder import load_finder as load_finder
 from evidencebench.systems.finder import lowered as lowered
 from evidencebench.systems.fusion import Fuse as Fuse
-from evidencebench.systems.fusion import full_order as full_order
 from evidencebench.systems.fusion import places_of as places_of
 from evidencebench.systems.fusion import scores_of as scores_of
 from evidencebench.systems.fusion import standard_scores as standard_scores
@@ -874,7 +866,6 @@ import evidencebench.web.serving
 data_sources = evidencebench.data.sources
 EMBEDDING_FORMATS = evidencebench.models.embedding.encoder.FORMATS
 embedding_server = evidencebench.models.embedding.server
-EncoderFloats = evidencebench.models.embedding.encoder.Floats
 fetch_module = evidencebench.web.fetch
 find_command = evidencebench.cli.find
 inspect_aspect_recall = evidencebench.integrations.inspect_ai.aspect_recall

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from doors import UnreadableError, read_content, read_html
+from doors import UnreadableError, read_content
 from evidencebench import Paper
 from kit.outlines import n_left_out, outline
 
@@ -109,7 +109,7 @@ def test_one_article_is_read_the_same_from_any_layout(page: str) -> None:
 
 def test_what_is_left_out_is_counted_and_what_is_around_the_article_is_not_the_article_s() -> None:
     sorts = ("acknowledgements", "figure", "front matter", "further abstract", "keyword", "references", "table")
-    assert n_left_out(read_html(_NOW.encode(), "tea.html")) == dict.fromkeys(sorts, 1)
+    assert n_left_out(read_content(_NOW.encode(), name="tea.html")) == dict.fromkeys(sorts, 1)
 
 
 _BODY = "<p>We asked 120 adults about tea, and no one else. " + "Pressure fell by 3 mmHg in those who drank it. " * 4

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from doors import MOST_MARKDOWN_CHARACTERS as MOST_CHARACTERS
-from doors import UnreadableError, is_markdown, parse_markdown, read_content, read_markdown
+from doors import UnreadableError, is_markdown, parse_markdown, read_content
 from evidencebench import Dataset, Kind
 from kit.outlines import n_left_out, outline
 
@@ -217,7 +217,7 @@ def test_markdown_is_told_by_its_marks(text: str, expected: str) -> None:
 
 def test_the_front_matter_can_hold_the_title() -> None:
     text = '---\ntitle: "Tea falls"\nlang: en\n---\n\n# Introduction\n\nIt fell.\n'
-    paper = read_markdown(text.encode(), "tea.md")
+    paper = read_content(text.encode(), name="tea.md")
     assert (paper.title, paper.sentences) == ("Tea falls", ("Tea falls", "Introduction", "It fell."))
     assert [text[span.start : span.stop] for span in paper.spans] == list(paper.sentences)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import LONGEST_SENTENCE, MOST_SENTENCES, UnreadableError, read_content, text_of
+from doors import UnreadableError, read_content, text_of
 from evidencebench import load_sample
 
 _SENTENCES = "Tea lowered it by 3 mmHg.\nNo harm was seen (p < 0.05).\nWe asked 120 adults.\n"
@@ -84,6 +84,6 @@ def test_no_real_paper_is_refused(request: pytest.FixtureRequest, which: str) ->
 
 def test_more_than_a_paper_has_is_refused() -> None:
     with pytest.raises(UnreadableError, match="at most 50,000 sentences, got 50,001; a paper has hundreds"):
-        read_content(b"Tea.\n" * (MOST_SENTENCES + 1), name="tea.txt")
+        read_content(b"Tea.\n" * 50_001, name="tea.txt")
     with pytest.raises(UnreadableError, match="at most 100,000 characters, got one of 100,003; it may be data"):
-        read_content(b"tea " * (LONGEST_SENTENCE // 4) + b"end", name="tea.txt")
+        read_content(b"tea " * 25_000 + b"end", name="tea.txt")

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doors import (
-    FEATURE_NAMES,
     FINDER_FEATURES,
     SHIPPED,
     SIGNS,
@@ -286,7 +285,7 @@ def test_chances_hold_where_training_leaves_out_sentences_that_are_no_evidence()
 
     folds = [range(start, 24, 3) for start in range(3)]
     examples = [[drawn(300)] for _ in range(24)]
-    names = FEATURE_NAMES[:4]
+    names = tuple(feature.name for feature in FINDER_FEATURES[:4])
     model = fit_finder({"answer": examples}, features=names, folds={"answer": folds}, seed=0, most_rows=1_800)
     new = drawn(20_000)
     (forest,) = model.forests.values()

@@ -179,7 +179,7 @@ def test_a_program_that_reads_nothing_is_stopped_by_the_time_limit(tmp_path: Pat
     code = GREETING + "import time\ntime.sleep(60)\n"
     long = Query(instance_id="q", paper_id="p", hypothesis="h", sentences=("word " * 10**6,), kinds=QUERY.kinds[:1])
     system = make_system(spec_of(tmp_path, code, options=",timeout_seconds=0.5"))
-    with pytest.raises(ProgramTimeoutError, match=r"no answer within 0\.5 s"):
+    with pytest.raises(ProgramTimeoutError):
         system.rank(long, BRIEF)
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import MissingExtraError, ModelError, SystemSpecError, full_order
+from doors import MissingExtraError, ModelError, SystemSpecError
 from evidencebench import Brief, Kind, Query, make_system
 from kit.cross_encoders import make_cross_encoder, name_layer
 from kit.examples import examples
@@ -49,7 +49,8 @@ def test_the_first_sentences_are_in_the_models_order_and_the_rest_in_the_other_s
     model: Path, read: Callable[[str, str], float], query: Query, top: int, inner: str
 ) -> None:
     ranking = make_system(f"rerank:system={inner},model={model},top={top},batch_size=3").rank(query, BRIEF)
-    before = full_order(make_system(inner).rank(query, BRIEF), len(query.sentences))
+    named = make_system(inner).rank(query, BRIEF).sentences
+    before = (*named, *(index for index in range(len(query.sentences)) if index not in named))
     first, rest = ranking.sentences[:top], ranking.sentences[top:]
     assert rest == before[top:]
     assert sorted(first) == sorted(before[:top])

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +12,6 @@ import pytest
 from doors import (
     DataHeader,
     Failure,
-    PathText,
     RunError,
     RunFile,
     RunFormatError,
@@ -251,7 +251,7 @@ def test_a_language_model_is_labelled_by_its_model_and_then_only_by_what_differs
 def test_runs_have_the_names_that_are_given_and_no_other_name_is_taken() -> None:
     runs = [run_of("bm25", "a.jsonl"), run_of("tfidf", "b.jsonl")]
     assert list(runs_by_label(runs, {"a.jsonl": "Ours"})) == ["Ours", "tfidf"]
-    wrong: tuple[tuple[dict[PathText, str], str], ...] = (
+    wrong: tuple[tuple[dict[str | PathLike[str], str], str], ...] = (
         ({"c.jsonl": "Ours"}, "names: 'c.jsonl': no such run here; expected a path among 'a.jsonl', 'b.jsonl'"),
         ({"a.jsonl": "tfidf"}, "names: expected a name for each run, got 'tfidf' for 2 runs"),
         ({"a.jsonl": " "}, "names: expected a name for each run, got ' '"),

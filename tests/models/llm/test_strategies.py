@@ -724,10 +724,10 @@ def test_parts_that_wait_are_asked_at_once_and_all_end_before_an_error_is_raised
     assert vote(*parts).sentences == (9, 0, 1, 2, 3, 4)
     answers = [PendingError("later"), Ranking(sentences=(1,)), ReplyError("no list"), DrainingError("stop")]
     barrier = threading.Barrier(len(answers))
-    with pytest.raises(DrainingError, match="stop"):
+    with pytest.raises(DrainingError):
         vote(*(Together(barrier, answer) for answer in answers))
     barrier = threading.Barrier(3)
-    with pytest.raises(PendingError, match="later"):
+    with pytest.raises(PendingError):
         vote(*(Together(barrier, answer) for answer in answers[:3]))
     with pytest.raises(ZeroDivisionError):
         vote(Fixed(ZeroDivisionError()), Fixed(DrainingError("stop")))

@@ -165,7 +165,7 @@ def test_waiting_for_another_process_ends_when_nothing_more_is_to_be_sent() -> N
         client.drain()
         asked.result()
 
-    with pytest.raises(DrainingError, match="no more requests are sent"):
+    with pytest.raises(DrainingError):
         work()
     client.close()
     assert sender.asked == []

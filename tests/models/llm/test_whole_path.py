@@ -146,7 +146,7 @@ def test_examples_are_shown_and_papers_of_examples_are_refused(examples: Path, t
         report = run(spec, others, tmp_path / "run.jsonl", "er_at_optimal")
         assert report.n_failed == 0, report.first_error
         assert recall(tmp_path / "run.jsonl", others, "er_at_optimal") == 1.0
-        with pytest.raises(RunMismatchError, match="example"):
+        with pytest.raises(RunMismatchError):
             run(spec, SAMPLE, tmp_path / "refused.jsonl", "er_at_optimal")
         assert server.totals()["requests"] == len(others)
 
@@ -207,9 +207,14 @@ def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_r
     generator = random.Random(3)
     whole, pieced, cache = tmp_path / "whole.jsonl", tmp_path / "pieced.jsonl", tmp_path / "pieces"
     enough = 0  # answers, until the process is killed: none comes while this thread is not looking
-    options = {"fault_rate": 0.1, "hang_seconds": 0.2, "latency_seconds": 0.05, "seed": 2}
     with running_fake_server(
-        dataset, personality="oracle", may_answer=lambda app: len(app.entries) < enough, **options
+        dataset,
+        personality="oracle",
+        fault_rate=0.1,
+        hang_seconds=0.2,
+        latency_seconds=0.05,
+        seed=2,
+        may_answer=lambda app: len(app.entries) < enough,
     ) as server:
         spec = f"llm_base:model=local/fake,base_url={server.base_url}"
         words = ("run", spec, "--data", str(dataset.path), "-t", "er_at_optimal", "-o", str(pieced))
