@@ -54,7 +54,7 @@ class CountingModel(FakeModel):
         self.folder = Path()  # of the run that asks
         self.steps = Counter[str]()  # step -> its requests
         self.answered = Counter[tuple[str, str]]()  # the text of a request, and the key that its seed is in, too
-        self.held: tuple[Path, str] | None = None  # the folder and the step of which no more replies are given
+        self.held: tuple[Path, str] | None = None  # the folder, and the step from which on no more replies are given
         self.n_before_held = 0  # replies that are given first
         self.is_holding, self.is_released = threading.Event(), threading.Event()
 
@@ -63,7 +63,7 @@ class CountingModel(FakeModel):
         if request not in self.answered:
             self.steps[_step(self.folder)] += 1
         self.answered[request] += 1
-        if self.held is not None and _step(self.held[0]) == self.held[1]:
+        if self.held is not None and STEPS.index(_step(self.held[0])) >= STEPS.index(self.held[1]):
             self.n_before_held -= 1
             if self.n_before_held < 0:
                 self.is_holding.set()
@@ -72,7 +72,7 @@ class CountingModel(FakeModel):
 
     @contextmanager
     def holding(self, folder: Path, step: str, n: int) -> Iterator[None]:
-        """Give so many replies to a step, and then none until the block ends."""
+        """Give so many replies to a step and those behind it, and then none until the block ends."""
         self.held, self.n_before_held = (folder, step), n
         self.is_holding.clear()
         self.is_released.clear()
