@@ -84,6 +84,8 @@ def printable(text: str) -> str:
     >>> printable("a" + chr(27) + "[2Jb") == "a" + chr(0xFFFD) + "[2Jb"
     True
     """
+    if text.isprintable():
+        return text
     return "".join(_PRINTED.get(category(character), character) for character in text.translate(_SPACES))
 
 

@@ -32,6 +32,7 @@ from evidencebench.scoring.measures import (
     with_own,
 )
 from evidencebench.scoring.oddities import oddities, rules_for
+from evidencebench.scoring.resampling import Floats
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.systems.changed_queries import Stranger
@@ -319,7 +320,7 @@ class _Column:
             task=self.task,
             ids=ids,
             clusters=clusters,
-            scores={key: np.ma.masked_invalid(values).mean(axis=1).filled(nan) for key, values in each.items()},
+            scores={key: _means_of_defined(values) for key, values in each.items()},
             epoch_recalls=tuple(recalls) if len(recalls) > 1 else (),
             selections=tuple(self.selections),
             counts=Counts(**self.counts),
@@ -330,6 +331,15 @@ class _Column:
             errors=self.errors,
             cut_short=tuple(self.cut_short),
         )
+
+
+def _means_of_defined(values: Floats) -> Floats:
+    """Return the mean of each row over what is defined in it; nan where nothing is."""
+    is_defined = np.isfinite(values)
+    n_defined = is_defined.sum(axis=1)
+    sums = np.where(is_defined, values, 0.0).sum(axis=1)
+    means: Floats = np.divide(sums, n_defined, out=np.full(len(values), nan), where=n_defined > 0)
+    return means
 
 
 def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswersByInstance:
