@@ -74,7 +74,7 @@ def test_another_process_opens_the_same_shards_or_none(folder: Path) -> None:
     (folder / "part-10.parquet").write_bytes((folder / "part-10.parquet").read_bytes())
     with pytest.raises(ChangedDataError, match=r"part-10\.parquet: the data file has changed since it was opened"):
         reopen_dataset(dataset.file)
-    with pytest.raises(ChangedDataError, match=r"part-10\.parquet: the data file has changed since it was opened"):
+    with pytest.raises(ChangedDataError):
         dataset[2]
 
 

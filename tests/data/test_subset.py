@@ -40,7 +40,7 @@ def test_a_subset_holds_the_chosen_instances_in_the_order_of_the_file(tmp_path: 
     assert (part.sha256, part.whole.ids) == (SAMPLE.sha256, SAMPLE.ids)
     assert "3 of 10 instances" in repr(part)
     assert SAMPLE.ids[0] not in part
-    with pytest.raises(UnknownInstanceError, match=f"no instance '{SAMPLE.ids[0]}'"):
+    with pytest.raises(UnknownInstanceError):
         part[SAMPLE.ids[0]]
     assert part.subset([CHOSEN[0]]).whole.ids == SAMPLE.ids
     assert write_dataset(tmp_path / "part.json", part) == 3

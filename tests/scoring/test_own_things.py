@@ -105,7 +105,7 @@ def test_a_measure_that_is_undefined_here_and_there_counts_where_all_have_it(run
     assert {(row.recall.mean, row.recall.n) for row in board.standings} == {(7.0, defined.sum())}
     assert {pair.test.difference.n for pair in board.pairs} == {defined.sum()}
     never = Measure(name="never", of=lambda outcome: outcome.n_covered * np.nan, label="never")
-    with pytest.raises(UndefinedScoreError, match="never is undefined"):
+    with pytest.raises(UndefinedScoreError):
         board_of(score_runs(runs, SAMPLE, [AT_10], measures=[never]), scored.tasks[0], FEW, never)
 
 

