@@ -169,7 +169,7 @@ def test_an_app_that_others_reach_asks_for_its_token(sample_viewed: ViewerData) 
 
 
 def test_a_head_that_trickles_in_is_not_waited_for(sample_viewed: ViewerData) -> None:
-    with running(sample_viewed, connection=timed(head_seconds=0.5)) as app, app.connected() as connection:
+    with running(sample_viewed, connection=timed(head_seconds=2.0)) as app, app.connected() as connection:
         connection.settimeout(60)
         connection.sendall(b"GET / HTTP/1.1\r\n")
         n_sent = 0
