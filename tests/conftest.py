@@ -1,5 +1,6 @@
 """What every test file shares: where the real data lies, and how long hypothesis may take."""
 
+import gc
 import io
 import os
 import re
@@ -27,6 +28,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # A shell that starts the tests behind `&` lets them and their processes ignore Ctrl-C, which some tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Leave all tests and modules out of what is searched for garbage: some libraries search it in every step."""
+    gc.collect()
+    gc.freeze()
 
 
 MadeOnce = Callable[[str, Callable[[Path], object]], Path]
