@@ -30,10 +30,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which the environments of neighbours do without
+def pytest_xdist_auto_num_workers() -> int:
+    """Have three workers on two cores, as many tests wait for a process, a server or a browser."""
+    return round(1.5 * len(os.sched_getaffinity(0)) + 0.5)
+
+
 def pytest_collection_finish() -> None:
     """Leave all tests and modules out of what is searched for garbage: some libraries search it in every step."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Leave out what the tests of a file have left, too."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 MadeOnce = Callable[[str, Callable[[Path], object]], Path]
