@@ -2,6 +2,7 @@
 
 import gc
 import io
+import math
 import os
 import re
 import signal
@@ -33,7 +34,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which the environments of neighbours do without
 def pytest_xdist_auto_num_workers() -> int:
     """Have three workers on two cores, as many tests wait for a process, a server or a browser."""
-    return round(1.5 * len(os.sched_getaffinity(0)) + 0.5)
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return math.ceil(1.5 * n_cores)
 
 
 def pytest_collection_finish() -> None:
