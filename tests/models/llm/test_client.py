@@ -339,6 +339,15 @@ def test_no_more_is_spent_than_allowed_and_nothing_is_kept_back_that_fits(
     assert len(sender.asked) == len(found) - len(refused)
 
 
+def test_what_was_set_aside_for_a_request_that_fails_is_there_for_the_next_one() -> None:
+    sender = SlowSender(failures=[EndpointError("no"), None])
+    with asking(sender, budget=Budget(DOLLARS, 1.3)) as (client, _, _cache):
+        (failed,) = gathered(client, 1)
+        (received,) = gathered(client, 2)
+    assert isinstance(failed, EndpointError)
+    assert isinstance(received, Received)
+
+
 def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
     sender = SlowSender(is_open=False)
     with asking(sender, on_close=sender.close) as (client, _, cache), ThreadPoolExecutor(1) as pool:

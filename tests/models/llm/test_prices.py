@@ -18,6 +18,7 @@ TABLE = PriceTable(
         "openai/gpt-4o-2024-05-13": Price(input=5.0, output=15.0),
         "openai/gpt-4o-mini": Price(input=0.15, output=0.6),
         "local/*": Price(input=0.0, output=0.0),
+        "local/large-*": Price(input=1.0, output=2.0),
     },
 )
 
@@ -34,6 +35,7 @@ TABLE = PriceTable(
         ("openai/gpt-4o1", None),
         ("azure/gpt-4o", None),
         ("local/anything", 0.0),
+        ("local/large-anything", 2.0),
     ],
 )
 def test_a_name_matches_itself_and_itself_with_a_date_and_nothing_that_could_be_another_model(
@@ -47,6 +49,11 @@ def test_a_cost_is_that_of_the_providers_price_list() -> None:
     usage = Usage(prompt_tokens=1_000_000, cached_tokens=400_000, completion_tokens=100_000)
     assert TABLE.cost_usd("openai/gpt-4o", usage) == pytest.approx(0.6 * 2.5 + 0.4 * 1.25 + 0.1 * 10)
     assert TABLE.cost_usd("openai/gpt-4o", usage, batch=True) == pytest.approx((0.6 * 2.5 + 0.4 * 1.25 + 1.0) / 2)
+
+
+def test_no_more_is_taken_from_the_providers_cache_than_there_was_in_the_prompt() -> None:
+    usage = Usage(prompt_tokens=1_000_000, cached_tokens=3_000_000, completion_tokens=0)
+    assert TABLE.cost_usd("openai/gpt-4o", usage) == pytest.approx(1.25)
 
 
 def test_what_is_written_to_the_providers_cache_costs_a_quarter_more_than_what_is_read_anew() -> None:
