@@ -84,7 +84,8 @@ def run_round(results: Path, n_busy: int, tests: Sequence[str], *, is_one_core: 
             other = subprocess.Popen([sys.executable, "-c", BUSY, str(os.getpid())])
             others.callback(other.kill)
         with results.with_suffix(".txt").open("w") as output:
-            subprocess.run(command, cwd=ROOT, stdout=output, stderr=output, check=False)
+            environ = os.environ | {"PYTHONDONTWRITEBYTECODE": ""}  # as `make test` has it
+            subprocess.run(command, cwd=ROOT, env=environ, stdout=output, stderr=output, check=False)
     if not unfinished.exists():
         sys.exit(f"{results.with_suffix('.txt')}: pytest ended without results; see what it printed there")
     unfinished.replace(results)
