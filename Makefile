@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/$(INSTALL) --constraint constraints.txt
 
+# Compiled code is kept whatever the environment says: tests start hundreds of processes, and each would compile it all.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: demo construction-demo test neighbours check bench docs site results finder-model direction-model screenshots clean
 
 demo: $(VENV)/.core
@@ -18,8 +21,6 @@ construction-demo: $(VENV)/.core
 	$(BIN)/evidencebench construct demo
 
 # worksteal, so that one process has most tests of a file, and its fixtures. A test that hangs is named.
-# Compiled code is kept whatever the environment says: tests start hundreds of processes, and each would compile it all.
-test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal --timeout 300
 
