@@ -94,6 +94,7 @@ from evidencebench.files.places import cache_folder as cache_folder
 from evidencebench.files.places import data_folder as data_folder
 from evidencebench.files.places import locked_file as locked_file
 from evidencebench.files.places import locked_folder as locked_folder
+from evidencebench.files.places import try_lock as try_lock
 from evidencebench.files.records import RecordFormat as RecordFormat
 from evidencebench.files.records import lines_in as lines_in
 from evidencebench.files.records import open_journal as open_journal
