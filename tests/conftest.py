@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from doors import FinderTraining, draw_examples, locked_folder, main, write_examples
+import doors
+from doors import FinderTraining, draw_examples, locked_folder, main, usable_processors, write_examples
 from evidencebench import Dataset, load_sample, open_dataset
 from kit.command_line import Command, Outcome
 from kit.examples import IS_THOROUGH, load_profile
@@ -34,8 +35,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which the environments of neighbours do without
 def pytest_xdist_auto_num_workers() -> int:
     """Have three workers on two cores, as many tests wait for a process, a server or a browser."""
-    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return math.ceil(1.5 * n_cores)
+    return math.ceil(1.5 * usable_processors())
 
 
 def pytest_collection_finish() -> None:
@@ -152,7 +152,7 @@ def finder_model(made_once: MadeOnce) -> Path:
 def small_forests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let finders grow a tenth of their trees by default, where how well they answer is not the point."""
     if not IS_THOROUGH:
-        monkeypatch.setattr(sys.modules[FinderTraining.__module__], "_N_TREES", 20)
+        monkeypatch.setattr(doors.finder_training, "_N_TREES", 20)
 
 
 @pytest.fixture(scope="session")

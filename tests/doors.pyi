@@ -101,6 +101,7 @@ from evidencebench.files.records import open_journal as open_journal
 
 # Engines: workers that die, at moments that a test chooses.
 from evidencebench.engine.local import engine_of as engine_of
+from evidencebench.engine.local import usable_processors as usable_processors
 from evidencebench.engine.processes import Event as Event
 from evidencebench.engine.processes import dispatch as dispatch
 from evidencebench.engine.processes import why_it_died as why_it_died
@@ -855,12 +856,14 @@ import evidencebench.models.embedding.server
 import evidencebench.models.llm.client
 import evidencebench.pages.app.search
 import evidencebench.pages.report.data
+import evidencebench.pages.report.page
 import evidencebench.papers.lines
 import evidencebench.papers.markdown
 import evidencebench.papers.units
 import evidencebench.systems.directions
 import evidencebench.systems.llm.prompts
 import evidencebench.systems.words
+import evidencebench.training.finder
 import evidencebench.web.fetch
 import evidencebench.web.serving
 
@@ -869,12 +872,14 @@ EMBEDDING_FORMATS = evidencebench.models.embedding.encoder.FORMATS
 embedding_server = evidencebench.models.embedding.server
 fetch_module = evidencebench.web.fetch
 find_command = evidencebench.cli.find
+finder_training = evidencebench.training.finder
 inspect_aspect_recall = evidencebench.integrations.inspect_ai.aspect_recall
 line_words_of = evidencebench.papers.lines.words_of
 llm_client = evidencebench.models.llm.client
 MOST_MARKDOWN_CHARACTERS = evidencebench.papers.markdown.MOST_CHARACTERS
 MOST_PAPER_UNITS = evidencebench.papers.units.MOST_UNITS
 prompt_reason_against = evidencebench.systems.llm.prompts.reason_against
+report_pages = evidencebench.pages.report.page
 report_papers_of = evidencebench.pages.report.data.papers_of
 score_record_of = evidencebench.integrations.score_records.record_of
 search_words_of = evidencebench.pages.app.search.words_of

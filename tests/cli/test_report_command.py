@@ -3,12 +3,12 @@
 import json
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
 
-from doors import Estimate, percent, report_page, sample_path
+import doors
+from doors import Estimate, percent, sample_path
 from evidencebench import write_dataset
 from kit.command_line import Command
 from kit.labelled_papers import paper
@@ -92,7 +92,7 @@ def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most = 20
-    monkeypatch.setattr(sys.modules[report_page.__module__], "MOST_PAPERS", most)
+    monkeypatch.setattr(doors.report_pages, "MOST_PAPERS", most)
     papers = [paper(number) for number in range(most + 1)]
     write_dataset("large.json", papers)
     Path("answers.json").write_text(json.dumps({one.id: [1] for one in papers}))

@@ -1,6 +1,5 @@
 """The cache of embeddings: what it keeps through kill -9, with several processes, and what it refuses."""
 
-import os
 import signal
 import sqlite3
 import subprocess
@@ -126,8 +125,7 @@ print(len(encoder.asked))
 
 def encoding(folder: Path, seconds: float, n_texts: int, *order: str) -> subprocess.Popen[str]:
     arguments = [sys.executable, "-c", _ENCODE, str(folder), str(seconds), str(n_texts), *order]
-    environ = os.environ | {"PYTHONPATH": str(TESTS)}
-    return subprocess.Popen(arguments, env=environ, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
 
 
 def test_kill_9_while_encoding_loses_at_most_one_batch(tmp_path: Path) -> None:

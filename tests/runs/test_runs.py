@@ -51,6 +51,7 @@ from evidencebench import (
     open_run,
     write_dataset,
 )
+from kit.command_line import until
 from kit.examples import IS_THOROUGH
 from kit.hand_made import first_words, note
 
@@ -221,13 +222,6 @@ def members_of(group: int) -> list[str]:
     return found
 
 
-def wait_until(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
-    ends_at = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < ends_at, "waited in vain"
-        time.sleep(0.002)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look for processes that stay")
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -249,11 +243,11 @@ def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_p
             stderr=subprocess.DEVNULL,  # the semaphores that a killed process leaves are reported there
         )
         wanted = size + moments.randrange(0, 500)
-        wait_until(lambda: process.poll() is not None or (path.exists() and path.stat().st_size > wanted))  # noqa: B023 - called at once
+        until(lambda: process.poll() is not None or (path.exists() and path.stat().st_size > wanted))  # noqa: B023 - called at once
         time.sleep(moments.uniform(0, 0.02))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        wait_until(lambda: not members_of(process.pid))  # noqa: B023 - called at once
+        until(lambda: not members_of(process.pid))  # noqa: B023 - called at once
         kept = read_run(path).ids
         assert size == 0 or kept
     n_asked = len(asked(tmp_path / "asked"))

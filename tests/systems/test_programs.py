@@ -5,8 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from doors import (
     file_sha256,
 )
 from evidencebench import Brief, Query, Ranking, Threads, execute, load_sample, make_system, open_run, rank_by_score
+from kit.command_line import until
 from kit.line_programs import SHARED_WORDS, write_program
 from runs.test_runs import many
 
@@ -171,7 +170,7 @@ def test_a_second_line_that_comes_late_is_not_taken_for_the_next_answer(tmp_path
         log.write_text("")
         with suppress(ProgramOutputError):
             assert system.rank(QUERY, BRIEF).sentences == (0,)
-            wait_until(lambda: bool(log.read_text()))
+            until(lambda: bool(log.read_text()))
             assert log.read_text()
 
 
@@ -194,7 +193,7 @@ def test_all_that_a_program_started_is_killed_with_it(tmp_path: Path) -> None:
     with pytest.raises(ProgramTimeoutError):
         system.rank(QUERY, BRIEF)
     child = int((tmp_path / "child").read_text())
-    wait_until(lambda: not _is_alive(child))
+    until(lambda: not _is_alive(child))
     assert not _is_alive(child)
 
 
@@ -236,21 +235,15 @@ def test_no_program_outlives_an_evidencebench_that_is_killed(does: list[str], ho
     main = ["-c", IN_THREADS, *asked] if how == "threads" else ["-m", "evidencebench", *asked, how]
     with subprocess.Popen([sys.executable, *main], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as running:
         n_expected = (2 if how == "--jobs=2" else 1) * (2 if "parent" in does else 1)
-        wait_until(lambda: len(alive_in(pids)) >= n_expected or running.poll() is not None)
+        until(lambda: len(alive_in(pids)) >= n_expected or running.poll() is not None)
         assert len(alive_in(pids)) >= n_expected
         running.kill()
-    wait_until(lambda: not alive_in(pids))
+    until(lambda: not alive_in(pids))
     assert not alive_in(pids)
 
 
 def alive_in(pids: Path) -> list[int]:
     return [int(one.name) for one in pids.iterdir() if _is_alive(int(one.name))]
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.05)
 
 
 def _is_alive(process: int) -> bool:

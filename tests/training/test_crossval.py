@@ -5,7 +5,6 @@ import shutil
 import signal
 import statistics
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +47,7 @@ from evidencebench import (
     load_sample,
     make_system,
 )
-from kit.command_line import start
+from kit.command_line import start, until
 from kit.own_training import OWN_TRAINING
 
 SAMPLE = load_sample()
@@ -265,11 +264,8 @@ def test_a_killed_cross_validation_goes_on_and_does_nothing_twice(memory: str) -
     spec = f"{memory}:seconds=0.1"
     words = f"crossval {spec} --data sample --folds 3 --seeds 2 --draws 50 -o cells.jsonl".split()
     process = start(*words)
-    ends_at = time.monotonic() + 60
     journal = Path("cells.jsonl.splits")
-    while not (journal.exists() and journal.read_bytes().count(b"\n") > 4):
-        assert time.monotonic() < ends_at
-        time.sleep(0.005)
+    until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 4)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     n_kept = journal.read_bytes().count(b"\n") - 1

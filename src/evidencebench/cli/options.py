@@ -1,6 +1,5 @@
 """Options that commands share."""
 
-import os
 import re
 import secrets
 import sys
@@ -25,7 +24,7 @@ from evidencebench.cli.output import OutputFile
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import TASKS, Task, task_named
-from evidencebench.engine.local import InProcess
+from evidencebench.engine.local import InProcess, usable_processors
 from evidencebench.engine.protocol import Engine
 from evidencebench.engine.ray import RayCluster
 from evidencebench.errors import EvidenceBenchError, UnreadableError
@@ -333,8 +332,7 @@ def _work_place(
         return WorkPlace(jobs=1, engine=InProcess())
     if jobs is None:
         jobs = 1 if engine is None else 0
-    n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return WorkPlace(jobs=jobs or n_processors, engine=None)
+    return WorkPlace(jobs=jobs or usable_processors(), engine=None)
 
 
 WorkPlaceChoice = Annotated[WorkPlace, _work_place]

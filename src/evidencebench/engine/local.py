@@ -1,5 +1,6 @@
 """Work in this process: InProcess, Threads, and functions that are called together."""
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,6 +9,11 @@ from typing import Any, ClassVar, TypeVar
 
 from evidencebench.engine.processes import WAIT_SECONDS, Event, Processes, dispatch
 from evidencebench.engine.protocol import Engine, Item, Outcome, Result, Setup, do_nothing, require_workers
+
+
+def usable_processors() -> int:
+    """Count the processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Batches over real HTTP: nothing is paid twice and nothing paid is lost, whatever is cut, killed or expires."""
 
-import os
 import random
 import signal
 import subprocess
@@ -283,8 +282,7 @@ one_pass(Path(sys.argv[1]), requests_to(sys.argv[2], sys.argv[3], 12), most_requ
 
 def running(folder: Path, url: str, model: str, moment: str = "") -> subprocess.Popen[str]:
     arguments = [sys.executable, "-c", _RUN, str(folder), url, model, moment]
-    environ = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    return subprocess.Popen(arguments, env=environ, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -6,11 +6,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,6 +40,7 @@ from doors import (
     Usage,
 )
 from evidencebench import make_client
+from kit.command_line import until
 from kit.examples import examples
 from kit.hostile_server import Behaviour, answer, cut_after, hostile_server
 from kit.in_threads import at_once, begun
@@ -64,11 +64,6 @@ def asking(sender: SlowSender | None = None, **more: Any) -> Iterator[tuple[Chat
 
 def gathered(client: ChatClient, *seeds: int, request: ChatRequest = REQUEST) -> list[Received | BaseException]:
     return at_once(lambda seed: client.ask(with_seed(request, seed)), seeds)
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    while not is_so():
-        time.sleep(0.001)
 
 
 @contextmanager
@@ -366,7 +361,6 @@ def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
 
 SCRIPT = """
 import os, sys, threading, time
-sys.path[:0] = {path!r}
 from doors import ChatClient
 from doors import PriceTable
 from kit.in_threads import at_once
@@ -380,7 +374,7 @@ def work(n):
 
 
 def script(rest: str, *, is_open: bool) -> subprocess.CompletedProcess[str]:
-    begin = SCRIPT.format(path=[str(Path(__file__).parents[2])], is_open=is_open)
+    begin = SCRIPT.format(is_open=is_open)
     return subprocess.run(
         [sys.executable, "-W", "error::ResourceWarning", "-c", begin + rest],
         capture_output=True,

@@ -1,7 +1,6 @@
 """The cache of replies: what it gives back, through kill -9 and with several processes, and what it refuses."""
 
 import gc
-import os
 import random
 import signal
 import sqlite3
@@ -137,7 +136,7 @@ def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
         "cache.close()\n"
     )
     arguments = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, str(tmp_path)]
-    subprocess.run(arguments, env=environ(), check=True, timeout=60)
+    subprocess.run(arguments, check=True, timeout=60)
     cache = ReplyCache(tmp_path)
     assert all(cache.find(numbered(n).key) is not None for n in range(3))
 
@@ -162,13 +161,9 @@ put_all()
 """
 
 
-def environ() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-
-
 def writing(folder: Path, start: int, stop: int) -> subprocess.Popen[str]:
     arguments = [sys.executable, "-c", _WRITE, str(folder), str(start), str(stop)]
-    return subprocess.Popen(arguments, env=environ(), stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,6 +1,5 @@
 """Two of the same run at once, in processes of their own: each reply is paid for once, and both get it."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -47,9 +46,8 @@ sys.stdin.readline()
 
 
 def started(script: str, *arguments: str) -> subprocess.Popen[str]:
-    environ = os.environ | {"PYTHONPATH": str(TESTS)}
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.Popen(command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def line_of(process: subprocess.Popen[str]) -> str:

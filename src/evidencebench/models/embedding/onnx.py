@@ -1,7 +1,6 @@
 """Local models on ONNX Runtime, faster without a GPU: converted once and cached; each text is computed alone."""
 
 import hashlib
-import os
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidencebench.engine.local import usable_processors
 from evidencebench.errors import CacheError, DataError, ModelError
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import read_whole
@@ -59,7 +59,7 @@ class OnnxEncoder:
         inputs = [
             text.prefix + text.text if text.title is None else (text.prefix + text.title, text.text) for text in texts
         ]
-        n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        n_processors = usable_processors()
         for start in range(0, len(texts), _TEXTS_A_BATCH):
             encodings = self._tokenizer.encode_batch(inputs[start : start + _TEXTS_A_BATCH])
             with ThreadPoolExecutor(min(len(encodings), n_processors)) as pool:
