@@ -30,7 +30,6 @@ _LEAST_SECOND = 30  # labels without a doubt; with fewer of a second model, it d
 # later ones; how much more it misses in the second half of a window than in the first; the shares of misses and of
 # inventions that it makes every time.
 _N_RATES = 7
-_ONLY_OF_SOURCES, _SIGNS = np.array([[0.0], [1.0]]), np.array([[1.0], [-1.0]])  # of no source, and of a source
 _START = np.array([-4.0] + 2 * [-1.5, -5.0, -1.5, -5.0, 0.0, -3.0, -3.0])
 _LOW = np.array([-12.0] + 2 * [-9.0, -13.0, -9.0, -13.0, -2.0, -12.0, -12.0])
 _HIGH = np.array([3.0] + 2 * [2.2, 0.0, 2.2, 0.0, 2.0, 7.0, 7.0])
@@ -272,21 +271,18 @@ def _votes(judging: Judging, aspect: int, models: list[str], counts: Counter[str
 
 def _joint(phi: Floats, yes: Floats, no: Floats) -> Floats:
     """Return the chance of each cell together with being no source and a source: problems x cells x 2."""
-    wrong = np.stack([yes, no], axis=1)  # models x 2 x parts x cells: a yes is wrong of what is no source
-    right = wrong[:, ::-1]
-    rates = phi[:, 1:].reshape(len(phi), len(yes), _N_RATES).transpose(1, 2, 0)
-    first, later, always = (rates[:, [place, place - 1]] for place in (1, 3, 6))  # models x 2 x problems
-    late = rates[:, 4, None] * _ONLY_OF_SOURCES
-    errors = 1 / (1 + np.exp(-np.stack([first - late, first + late, later], axis=3)))
-    sure = (errors[..., 0] + errors[..., 1]) / (2 * (1 + np.exp(-always)))
-    sure = sure[..., None]
-    anew = np.clip((errors - sure) / (1 - sure), 1e-9, 1 - 1e-9)
-    looks = np.exp(np.log1p(-anew) @ right + np.log(anew) @ wrong)
-    is_never_right = (right.sum(axis=2) == 0)[:, :, None]
-    by_model = sure * is_never_right + (1 - sure) * looks
-    chances = by_model.prod(axis=0) / (1 + np.exp(phi[:, 0] * _SIGNS))[..., None]
-    joint: Floats = np.maximum(chances.transpose(1, 2, 0), 1e-300)
-    return joint
+    chances = [1 / (1 + np.exp(phi[:, :1])), 1 / (1 + np.exp(-phi[:, :1]))]
+    for model, (yes_of_model, no_of_model) in enumerate(zip(yes, no, strict=True)):
+        rates = phi[:, 1 + _N_RATES * model : 1 + _N_RATES * (model + 1), None]
+        for is_source, wrong, right in ((0, yes_of_model, no_of_model), (1, no_of_model, yes_of_model)):
+            first, later, always = (rates[:, place - is_source] for place in (1, 3, 6))
+            late = rates[:, 4] * is_source
+            errors = 1 / (1 + np.exp(-np.stack([first - late, first + late, later], axis=1)))
+            sure = errors[:, :2].mean(axis=1) / (1 + np.exp(-always))
+            anew = np.clip((errors - sure[:, None]) / (1 - sure[:, None]), 1e-9, 1 - 1e-9)[:, :, 0]
+            looks = np.exp(np.log1p(-anew) @ right + np.log(anew) @ wrong)
+            chances[is_source] = chances[is_source] * (sure * (right.sum(axis=0) == 0) + (1 - sure) * looks)
+    return np.maximum(np.stack(chances, axis=2), 1e-300)
 
 
 class _Fit(NamedTuple):
