@@ -19,6 +19,7 @@ from kit.command_line import Command, Outcome
 from kit.examples import IS_THOROUGH, load_profile
 from kit.hostile_server import hostile_server
 from kit.line_programs import write_program
+from kit.made_once import MadeOnce
 from kit.skips import DATA_FOLDER, pytest_terminal_summary  # noqa: F401 - pytest calls the second
 
 load_profile()
@@ -49,10 +50,6 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()
-
-
-MadeOnce = Callable[[str, Callable[[Path], object]], Path]
-"""Makes what takes seconds in a folder of that name, once for all processes of a session; as `made_once` gives it."""
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,12 @@ def main() -> None:
     parser.add_argument("name", help="of the folder in build/flickers")
     parser.add_argument("--rounds", type=int, default=4, help="how often all tests are run (default 4)")
     parser.add_argument("--busy", type=int, default=6, help="how many other processes are busy (default 6)")
-    parser.add_argument("--one-core", action="store_true", help="give the tests one core, and start no other process")
+    parser.add_argument(
+        "--one-core",
+        dest="is_one_core",
+        action="store_true",
+        help="give the tests one core, and start no other process",
+    )
     words, tests = split_at_dashes(sys.argv[1:])
     options = parser.parse_args(words)
     folder = FOLDER / options.name
@@ -43,12 +48,14 @@ def main() -> None:
         sys.exit(show(folder))
     folder.mkdir(parents=True, exist_ok=True)
     if options.verb == "work":
-        work(folder, options.rounds, 0 if options.one_core else options.busy, tests, is_one_core=options.one_core)
+        work(folder, options.rounds, 0 if options.is_one_core else options.busy, tests, is_one_core=options.is_one_core)
     else:
-        arguments = ["work", *words[1:], "--", *tests]
+        arguments = ["work", options.name, f"--rounds={options.rounds}", f"--busy={options.busy}"]
+        if options.is_one_core:
+            arguments.append("--one-core")
         with (folder / "work.txt").open("a") as log:
             subprocess.Popen(
-                [sys.executable, __file__, *arguments],
+                [sys.executable, __file__, *arguments, "--", *tests],
                 start_new_session=True,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

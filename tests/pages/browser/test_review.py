@@ -1,6 +1,7 @@
 """The desk of a review in a real browser: the table, a cell with its paper, two tabs and two people."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from kit.browsing import NewPage, assert_accessible, box_of, say_name
+from kit.desks import filled
+from kit.made_once import MadeOnce
 from kit.printing import Sheet, sentences
 from kit.serving_commands import Serving
 
@@ -33,21 +36,22 @@ def _tea_pdf(n_pages: int = 9) -> bytes:
     return sheet.pdf()
 
 
-@pytest.fixture(scope="module")
-def tea_pdf() -> bytes:
-    return _tea_pdf()
+def _make_papers(folder: Path) -> Path:
+    """Write a PDF, a JATS file and a file that is no paper."""
+    papers = folder / "papers"
+    papers.mkdir()
+    (papers / "a.pdf").write_bytes(_tea_pdf())
+    (papers / "b.xml").write_text(_JATS)
+    (papers / "c.pdf").write_bytes(b"%PDF-1.4 broken")
+    return papers
 
 
 @pytest.fixture
-def url(serving: Serving, tmp_path: Path, tea_pdf: bytes) -> Iterator[str]:
-    """Serve a desk of a PDF, a JATS file and a file that is no paper, with two questions."""
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "a.pdf").write_bytes(tea_pdf)
-    (folder / "b.xml").write_text(_JATS)
-    (folder / "c.pdf").write_bytes(b"%PDF-1.4 broken")
-    (tmp_path / "questions.txt").write_text(_QUESTIONS)
-    with serving("review", str(folder), "--questions", str(tmp_path / "questions.txt")) as (address, _):
+def url(serving: Serving, tmp_path: Path, made_once: MadeOnce) -> Iterator[str]:
+    """Serve a desk of three files and two questions, for which evidence has been sought."""
+    made = made_once("desk", lambda folder: filled(_make_papers(folder), questions=_QUESTIONS.splitlines()))
+    folder = shutil.copytree(made / "papers", tmp_path / "papers")
+    with serving("review", str(folder)) as (address, _):
         yield address
 
 
@@ -63,6 +67,14 @@ def open_cell(page: Page, url: str, place: str) -> None:
 
 def saved(page: Page) -> None:
     expect(page.locator(".pick-saved")).to_have_text("Saved.")
+
+
+def test_a_table_fills_while_it_is_looked_at(serving: Serving, tmp_path: Path, page: Page) -> None:
+    folder, questions = _make_papers(tmp_path), tmp_path / "questions.txt"
+    questions.write_text(_QUESTIONS)
+    with serving("review", str(folder), "--questions", str(questions)) as (url, _):
+        sign_in(page, url)
+        expect(page.locator(".desk-table tbody tr")).to_have_count(3)
 
 
 def test_the_table_is_read_filtered_and_exported_with_keys(url: str, page: Page) -> None:
