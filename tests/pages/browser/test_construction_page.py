@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from doors import construction_page, open_construction
 from kit.browsing import NewPage, address_of, assert_accessible
+from kit.examples import IS_THOROUGH
 from kit.shown_constructions import DOUBTFUL, DROPPED, HOSTILE, make_construction
 
 
@@ -72,7 +73,7 @@ def test_keys_lead_through_drafts_and_marked_sentences(page: Page, tmp_path: Pat
     expect(page.locator(".viewer-status")).to_have_text("There is no such draft.")
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", [False, True] if IS_THOROUGH else [True])
 def test_a_thousand_drafts_open_in_a_narrow_window(new_page: NewPage, tmp_path: Path, *, dark: bool) -> None:
     page = new_page(400, 800, dark=dark)
     page.goto(address_of(_page_file(tmp_path, n_more=997)))
