@@ -166,7 +166,7 @@ def test_the_ids_year_and_files_of_a_record_are_read_from_every_export(text: str
         first = read_list(content, name="list")[0]
         assert (first.ids, first.public) == (_TEA, "PMC6500001")
     assert list(read_list(text.encode(), name="list")[0].files) == files
-    with pytest.raises(UnreadableError, match=r"x: a list of papers: .*metadata only: records of papers"):
+    with pytest.raises(UnreadableError, match="metadata only: records of papers"):
         read_content(text.encode(), name="x")
 
 
@@ -222,7 +222,7 @@ def test_files_are_found_below_the_lists_folder_or_what_is_allowed_and_nowhere_e
     for name, file in written.items():
         assert attached_file(name, folder, []) == folder / file
     for name in (str(elsewhere / "d.pdf"), "../elsewhere/d.pdf", "link.pdf", f"file://{elsewhere}/d.pdf"):
-        with pytest.raises(DataError, match="lies outside the folder of the list: name it, or its folder, in the call"):
+        with pytest.raises(DataError, match="outside the folder of the list: name it"):
             attached_file(name, folder, [])
         assert attached_file(name, folder, [elsewhere]).name in ("d.pdf", "link.pdf")
     for name in ("files/1/e.pdf", "\0", "x" * 5000, "files"):
