@@ -19,7 +19,6 @@ from doors import (
     DataError,
     RunError,
     draw_examples,
-    is_stream,
     open_journal,
     put_in_place,
     whole_file,
@@ -191,12 +190,6 @@ def test_a_file_that_finds_no_room_leaves_the_old_one(tmp_path: Path) -> None:
         write_whole(path, bytes(200))
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_file_and_a_name_that_is_free_are_no_streams(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert [is_stream(tmp_path / name) for name in ("file", "free", ".")] == [False, False, False]
-    assert is_stream(Path("/dev/null"))
 
 
 @pytest.mark.parametrize("truncate", [False, True])
