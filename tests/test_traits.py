@@ -110,7 +110,8 @@ def test_the_check_is_told_what_is_asked_and_a_part_is_checked_too(tmp_path: Pat
     class Checking(Plain):
         traits = Traits(check=told.append)
 
-    execute(Fuse(systems=(Checking(),)), SAMPLE, tmp_path / "run.jsonl", tasks="er_at_10", limit=2)
+    fused = Fuse(systems=(Checking(),))  # type: ignore[arg-type]
+    execute(fused, SAMPLE, tmp_path / "run.jsonl", tasks="er_at_10", limit=2)
     assert [(one.data_sha256, one.own_queries, one.tasks) for one in told] == [(SAMPLE.sha256, True, ("er_at_10",))]
     assert [query.instance_id for query in told[0].queries()] == list(SAMPLE.ids[:2])
 
