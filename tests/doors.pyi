@@ -221,7 +221,6 @@ from evidencebench.papers.language import is_foreign as is_foreign
 from evidencebench.papers.language import language_of as language_of
 from evidencebench.papers.lines import joint as joint
 from evidencebench.papers.lists import attached_file as attached_file
-from evidencebench.papers.lists import is_list as is_list
 from evidencebench.papers.lists import read_list as read_list
 from evidencebench.papers.markdown import is_markdown as is_markdown
 from evidencebench.papers.markdown import parse_markdown as parse_markdown
