@@ -270,7 +270,7 @@ def test_a_missing_file_says_so(tmp_path: Path) -> None:
 def test_latin_1_inside_a_sentence_is_found_at_the_latest_when_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "latin1.json"
     path.write_bytes(json.dumps({"one": GOOD | {"hypothesis": "café"}}, ensure_ascii=False).encode("latin-1"))
-    with pytest.raises(DataError, match=rf"(?i){re.escape(str(path))}: .*0xe9"):
+    with pytest.raises(DataError, match=f"{re.escape(str(path))}: .*0xe9"):
         list(open_dataset(path))
 
 
