@@ -305,7 +305,7 @@ def test_answers_that_are_none_are_refused_in_words(answers: Any, error: type[Ex
 def test_answers_may_be_for_more_than_the_instances_in_a_list_but_not_for_none_of_them() -> None:
     answers = {instance_id: [0, 1, 2] for instance_id in SAMPLE.ids}
     assert scores_of(answers, SAMPLE[:3]).counts.missing == 0
-    with pytest.raises(RunMismatchError, match=f"'{SAMPLE.ids[1]}'"):
+    with pytest.raises(RunMismatchError):
         scores_of({SAMPLE.ids[1]: [0]}, SAMPLE[:1])
 
 

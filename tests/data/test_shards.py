@@ -126,7 +126,7 @@ def test_shards_that_are_written_are_named_as_hugging_face_names_them(suffix: st
     assert files[0].name == f"train-00000-of-{-(-len(SAMPLE) // 2):05d}{suffix}"
     assert list(open_dataset(tmp_path)) == INSTANCES
     files[1].unlink()
-    with pytest.raises(UnreadableError, match=shard_name(f"train{suffix}", 1, len(files))):
+    with pytest.raises(UnreadableError):
         open_dataset(tmp_path)
 
 

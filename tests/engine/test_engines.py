@@ -223,7 +223,7 @@ def test_a_run_is_the_same_on_every_engine(engine: Engine, tmp_path_factory: pyt
     if engine.shares_memory:
         assert execute(Lead(), sample, folder / "lead.jsonl", engine=engine).n_failed == 0
     else:
-        with pytest.raises(SystemSpecError, match=r"engine=Processes\(n_processes=2\)"):
+        with pytest.raises(SystemSpecError):
             execute(Lead(), sample, folder / "lead.jsonl", engine=engine)
 
 

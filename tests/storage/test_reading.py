@@ -159,6 +159,6 @@ def test_what_cannot_be_read_is_told_by_file_and_line(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match=r"tea\.txt: line 2: .*UTF-8.*0xe9.*save it as"):
         read_text(path)
     path.write_bytes(codecs.BOM_UTF8 + b"Tea")
-    with pytest.raises(UnreadableError, match="4 bytes"):
+    with pytest.raises(UnreadableError):
         read_text(path, at_most=4)
     assert read_text(path) == "Tea"
