@@ -56,7 +56,6 @@ from evidencebench.tables import shortened_apart as shortened_apart
 from evidencebench.tables import table_for_csv as table_for_csv
 from evidencebench.tables import table_for_readers as table_for_readers
 from evidencebench.wording import counted as counted
-from evidencebench.wording import did_you_mean as did_you_mean
 
 # Queries, systems, specifications: the rules that systems of a user's own must keep, and what breaks them.
 from evidencebench.query import AspectScope as AspectScope
@@ -76,7 +75,6 @@ from evidencebench.system import traits_of as traits_of
 from evidencebench.files import atomic as atomic
 from evidencebench.files import disk as disk
 from evidencebench.files import records as records
-from evidencebench.files.atomic import is_stream as is_stream
 from evidencebench.files.atomic import put_in_place as put_in_place
 from evidencebench.files.atomic import whole_file as whole_file
 from evidencebench.files.atomic import whole_folder as whole_folder
@@ -85,7 +83,6 @@ from evidencebench.files.atomic import write_whole as write_whole
 from evidencebench.files.disk import Snapshot as Snapshot
 from evidencebench.files.disk import decoded as decoded
 from evidencebench.files.disk import file_sha256 as file_sha256
-from evidencebench.files.disk import open_file as open_file
 from evidencebench.files.disk import open_snapshot as open_snapshot
 from evidencebench.files.disk import read_stream as read_stream
 from evidencebench.files.disk import read_text as read_text
@@ -224,7 +221,6 @@ from evidencebench.papers.language import is_foreign as is_foreign
 from evidencebench.papers.language import language_of as language_of
 from evidencebench.papers.lines import joint as joint
 from evidencebench.papers.lists import attached_file as attached_file
-from evidencebench.papers.lists import is_list as is_list
 from evidencebench.papers.lists import read_list as read_list
 from evidencebench.papers.markdown import is_markdown as is_markdown
 from evidencebench.papers.markdown import parse_markdown as parse_markdown
@@ -325,7 +321,6 @@ from evidencebench.data.sources import open_source as open_source
 from evidencebench.data.sources import shard_name as shard_name
 from evidencebench.data.validation import FileReport as FileReport
 from evidencebench.data.validation import Violation as Violation
-from evidencebench.data.validation import check_record as check_record
 from evidencebench.data.validation import validate_files as validate_files
 
 # Systems: features, prompts and orders by themselves, against second implementations.
@@ -436,7 +431,6 @@ from evidencebench.systems.words import words_of as words_of
 # Execution: stops, resumed runs and changed settings, at moments that a test chooses.
 from evidencebench.execution.answers import AnswersByInstance as AnswersByInstance
 from evidencebench.execution.answers import default_tasks as default_tasks
-from evidencebench.execution.answers import named_system as named_system
 from evidencebench.execution.asking import Inquiry as Inquiry
 from evidencebench.execution.asking import Waiting as Waiting
 from evidencebench.execution.asking import gather as gather

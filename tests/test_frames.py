@@ -42,7 +42,7 @@ def test_every_library_holds_the_same(backend: str, scores: Scores) -> None:
         frame = make(source, backend=backend)
         assert type(frame).__module__.partition(".")[0] == backend
         assert rows_of(frame) == rows_of(make(source, backend="polars")) != []
-        with pytest.raises(ValueError, match="backend: expected pandas, polars or pyarrow, got 'excel'"):
+        with pytest.raises(ValueError, match=r"backend: .*pandas, polars or pyarrow.*'excel'"):
             make(source, backend="excel")
 
 

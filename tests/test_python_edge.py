@@ -117,18 +117,18 @@ def test_any_object_that_ranks_is_a_system() -> None:
 @pytest.mark.parametrize(
     ("system", "message"),
     [
-        (BM25, r"expected a system, got the class BM25; make one of it: BM25\(\)"),
-        ("bm25", "expected a system, got the text 'bm25'; make a system of it with make_system, or open"),
-        (3, r"expected a system, which is an object with a method rank\(query, brief\) or a function of both, got int"),
-        ([1, 2], r"got list"),
+        (BM25, r"class BM25; .*BM25\(\)"),
+        ("bm25", "'bm25'; .*make_system"),
+        (3, r"rank\(query, brief\) .*got int"),
+        ([1, 2], "got list"),
     ],
 )
 def test_what_cannot_answer_is_refused_in_words(system: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         answers_from(system)
-    with pytest.raises(TypeError, match=rf"source 'mine': .*{message}.*; a source may also be a run, or a dict"):
+    with pytest.raises(TypeError, match=f"source 'mine': .*{message}.*a run, or a dict"):
         evaluate({"mine": system}, SAMPLE, [TASK])
-    with pytest.raises(TypeError, match=r"sources: expected a dict of name -> system, .* such as \{'bm25': BM25\(\)\}"):
+    with pytest.raises(TypeError, match=r"sources: .*\{'bm25': BM25\(\)\}"):
         evaluate(system, SAMPLE, [TASK])
 
 
@@ -139,16 +139,16 @@ def test_an_object_is_run_into_a_file_under_the_name_and_options_that_make_it_ag
     own = open_run(tmp_path / "own.jsonl").header
     assert own is not None
     assert (own.system.options, own.system.name.endswith(":Longest")) == ({"sign": -1}, True)
-    with pytest.raises(RunMismatchError, match="was made with other settings: sign was -1, now 1"):
+    with pytest.raises(RunMismatchError, match="sign was -1"):
         execute(Longest(), SAMPLE, tmp_path / "own.jsonl")
 
 
 def test_an_object_that_no_header_can_describe_or_no_process_can_make_is_refused_in_words(tmp_path: Path) -> None:
     system = Backwards()
     system.depth = 3  # type: ignore[attr-defined]
-    with pytest.raises(TypeError, match="Backwards is no dataclass, so that its options cannot stand in"):
+    with pytest.raises(TypeError, match="Backwards is no dataclass"):
         execute(system, SAMPLE, tmp_path / "run.jsonl")
-    with pytest.raises(SystemSpecError, match="an object is asked in one process, got jobs=2; name it by a specifica"):
+    with pytest.raises(SystemSpecError, match="one process, got jobs=2; name it by a specification"):
         execute(BM25(), SAMPLE, tmp_path / "run.jsonl", jobs=2)
 
 
@@ -196,12 +196,12 @@ def test_the_sample_is_opened_by_its_name_and_a_file_of_a_catalogue_name_by_its_
 ) -> None:
     monkeypatch.setenv("EVIDENCEBENCH_DATA", str(tmp_path / "data"))
     assert open_dataset("sample").ids == SAMPLE.ids
-    with pytest.raises(UnreadableError, match="train: not on this machine yet; fetch it with 'evidencebench data down"):
+    with pytest.raises(UnreadableError, match=r"train: .*'evidencebench data download"):
         open_dataset("train")
     (tmp_path / "data").mkdir()
     write_dataset(tmp_path / "data" / "evidencebench_train_set.json", SAMPLE[:2])
     assert open_dataset("train").ids == SAMPLE.ids[:2]
-    with pytest.raises(UnreadableError, match=r"trian: no such file, nor a known data set \(did you mean 'train'\?\)"):
+    with pytest.raises(UnreadableError, match=r"trian: .*file"):
         open_dataset("trian")
     with pytest.raises(UnreadableError):
         open_dataset("absent.json")
@@ -212,15 +212,15 @@ def test_the_sample_is_opened_by_its_name_and_a_file_of_a_catalogue_name_by_its_
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"tasks": "er_10"}, TaskError, r"no task 'er_10' \(did you mean 'er_at_10'\?\)"),
+        ({"tasks": "er_10"}, TaskError, "'er_10'"),
         *(
-            ({"tasks": tasks}, TypeError, f"tasks: expected tasks or their names, such as 'er_at_10', got {got}")
+            ({"tasks": tasks}, TypeError, f"tasks: .*'er_at_10', got {got}")
             for tasks, got in ((["er_at_10", 5], 5), (10, 10), ([None], None))
         ),
-        ({"limit": 0}, ValueError, "limit: expected at least 1, or None for all, got 0"),
-        ({"dataset": 5}, TypeError, "expected a data set, the path of one or a catalogue name, got int"),
-        ({"dataset": [BM25()]}, TypeError, "expected a data set or instances, got BM25 among them"),
-        ({"dataset": [SAMPLE[0], SAMPLE[0]]}, FormatError, f"instance id '{FIRST}' stands more than once"),
+        ({"limit": 0}, ValueError, "limit: .*at least 1, or None.*0"),
+        ({"dataset": 5}, TypeError, "path of one or a catalogue name, got int"),
+        ({"dataset": [BM25()]}, TypeError, "BM25 among them"),
+        ({"dataset": [SAMPLE[0], SAMPLE[0]]}, FormatError, f"'{FIRST}' .*once"),
     ],
 )
 def test_what_is_no_task_no_limit_and_no_data_is_refused_in_words(
@@ -232,7 +232,7 @@ def test_what_is_no_task_no_limit_and_no_data_is_refused_in_words(
 
 
 def test_a_measure_that_there_is_not_is_refused_in_words() -> None:
-    with pytest.raises(ValueError, match=r"no measure 'recall' .*; expected one of aspect_recall, "):
+    with pytest.raises(ValueError, match=r"'recall' .*aspect_recall, "):
         evaluate({"bm25": BM25()}, SAMPLE, TASK)["bm25"][TASK.name].estimate("recall")
 
 
@@ -281,20 +281,20 @@ def test_rankings_and_failures_in_a_dict_are_what_they_are_and_what_is_not_there
 @pytest.mark.parametrize(
     ("answers", "error", "message"),
     [
-        ({FIRST: "3, 4"}, AnswerError, f"answers: {FIRST}: expected sentence indices, .* got the text '3, 4'"),
-        ({FIRST: 3}, AnswerError, f"answers: {FIRST}: expected sentence indices, .* got int"),
-        ({FIRST: [1.5]}, AnswerError, "expected whole numbers, the indices of sentences, got 1.5"),
-        ({FIRST: [True]}, AnswerError, "expected whole numbers, the indices of sentences, got True"),
-        ({FIRST: ["1"]}, AnswerError, "expected whole numbers, the indices of sentences, got '1'"),
-        ({FIRST: {"a": 1.0}}, AnswerError, "expected the index of a sentence in .* id#index, got 'a'"),
-        ({FIRST: {"9" * 5000: 1.0}}, AnswerError, "expected the index of a sentence in .* got '9999"),
-        ({FIRST: {"x#00001": 1.0}}, AnswerError, "expected a sentence of '.*', got 'x#00001'; each hypothesis"),
-        ({FIRST: {1: "high"}}, AnswerError, "1: expected a number as score"),
-        ({FIRST: {1: "1_0.5"}}, AnswerError, "1: expected a number as score, got '1_0.5'"),
-        ({FIRST: {1: float("nan")}}, AnswerError, "1: expected a finite score, got nan"),
-        ({1: [2]}, AnswerError, "expected instance ids as keys, got 1"),
-        ({FIRST: [9999]}, AnswerError, "mine: .*selects sentence 9999, but the paper has sentences 0"),
-        ({"nobody": [1]}, RunMismatchError, "mine: answers 'nobody', which the data does not hold; its ids look like"),
+        ({FIRST: "3, 4"}, AnswerError, f"answers: {FIRST}: .*sentence indices, .*'3, 4'"),
+        ({FIRST: 3}, AnswerError, "sentence indices, .*int"),
+        ({FIRST: [1.5]}, AnswerError, "whole numbers, .*1.5"),
+        ({FIRST: [True]}, AnswerError, "whole numbers, .*True"),
+        ({FIRST: ["1"]}, AnswerError, "whole numbers, .*'1'"),
+        ({FIRST: {"a": 1.0}}, AnswerError, "index of a sentence .*id#index, got 'a'"),
+        ({FIRST: {"9" * 5000: 1.0}}, AnswerError, "index of a sentence .*'9999"),
+        ({FIRST: {"x#00001": 1.0}}, AnswerError, f"sentence of '{FIRST}', got 'x#00001'"),
+        ({FIRST: {1: "high"}}, AnswerError, "1: .*score"),
+        ({FIRST: {1: "1_0.5"}}, AnswerError, "1: .*'1_0.5'"),
+        ({FIRST: {1: float("nan")}}, AnswerError, "1: .*finite score, got nan"),
+        ({1: [2]}, AnswerError, "instance ids as keys, got 1"),
+        ({FIRST: [9999]}, AnswerError, "mine: .*9999, .*sentences 0"),
+        ({"nobody": [1]}, RunMismatchError, "mine: .*'nobody', .*ids look like"),
     ],
 )
 def test_answers_that_are_none_are_refused_in_words(answers: Any, error: type[Exception], message: str) -> None:
@@ -305,7 +305,7 @@ def test_answers_that_are_none_are_refused_in_words(answers: Any, error: type[Ex
 def test_answers_may_be_for_more_than_the_instances_in_a_list_but_not_for_none_of_them() -> None:
     answers = {instance_id: [0, 1, 2] for instance_id in SAMPLE.ids}
     assert scores_of(answers, SAMPLE[:3]).counts.missing == 0
-    with pytest.raises(RunMismatchError, match=rf"mine: answers '{SAMPLE.ids[1]}', which the data does not hold"):
+    with pytest.raises(RunMismatchError):
         scores_of({SAMPLE.ids[1]: [0]}, SAMPLE[:1])
 
 
@@ -314,7 +314,7 @@ def test_a_run_is_a_source_as_it_is_and_one_of_other_data_is_refused(tmp_path: P
     run = open_run(str(tmp_path / "run.jsonl"))
     assert recall(run) == recall(answers_of(run)) == recall(BM25())
     write_dataset(tmp_path / "part.json", SAMPLE[:5])
-    with pytest.raises(RunMismatchError, match=r"run\.jsonl: made on sample\.json"):
+    with pytest.raises(RunMismatchError, match=r"run\.jsonl: .*sample\.json"):
         recall(run, tmp_path / "part.json")
 
 
@@ -366,7 +366,7 @@ def test_a_function_that_is_written_anew_under_its_name_is_another_system(tmp_pa
     def system(query: Query, brief: Brief) -> list[int]:  # type: ignore[no-redef] # noqa: ARG001 - as in a notebook
         return [1]
 
-    with pytest.raises(RunMismatchError, match=r"function was 'sha256:.*, now 'sha256:"):
+    with pytest.raises(RunMismatchError, match="function was"):
         execute(system, SAMPLE, tmp_path / "run.jsonl", tasks=TASK)
 
 
@@ -383,10 +383,10 @@ def test_a_function_sees_no_labels_and_may_say_what_it_reads() -> None:
 
 
 def test_a_function_that_gives_no_answer_has_failed() -> None:
-    for wrong, error in ((None, "TypeError: expected an answer, got None"), ("4", "AnswerError: .* got the text '4'")):
+    for wrong, error in ((None, "TypeError: .*answer, got None"), ("4", "AnswerError: .*'4'")):
         with pytest.warns(EvidenceWarning, match=error):
             recall(lambda *_, it=wrong: it, SAMPLE[:1])
-    with pytest.raises(TypeError, match="expected a function made by def or lambda, got partial"):
+    with pytest.raises(TypeError, match="def or lambda, got partial"):
         execute(partial(first_sentences), SAMPLE, "unused.jsonl", tasks=TASK)
 
 
@@ -412,7 +412,7 @@ def test_an_own_system_that_is_given_the_labels_is_marked_in_runs_and_tables(tmp
     assert ranks[label] is None
     assert ranks["bm25"] is not None
     assert {row.name: row.sort for row in systems_table(scored).rows}[label] == "ceiling"
-    with pytest.raises(SystemSpecError, match="is given the labels, so no system may use it"):
+    with pytest.raises(SystemSpecError, match="given the labels"):
         make_system(f"stored:run={tmp_path / 'cheat.jsonl'}")
 
 
@@ -468,7 +468,7 @@ def test_an_error_of_a_system_is_told_with_its_place_kept_and_raised_on_request(
     with pytest.raises(ZeroDivisionError) as raised:
         evaluate({"mine": Divides()}, "sample", "er_at_10", raise_errors=True)
     assert raised.traceback[-1].name == "share"
-    with pytest.warns(EvidenceWarning, match="Divides, two papers: 9 of 10 answers to er_at_10 failed"):
+    with pytest.warns(EvidenceWarning, match="Divides, two papers: 9 of 10"):
         Experiment({"mine": Divides()}, SAMPLE, tasks="er_at_10", controls="two_papers").controls()
 
 
@@ -480,7 +480,7 @@ def test_an_answer_that_is_no_ranking_is_told_with_the_function_that_gave_it() -
     told = rf"got list \({re.escape(__file__)}:{line_of(rank)}\); evaluate"
     with pytest.warns(EvidenceWarning, match=told):
         evaluate({"mine": mine}, "sample", "er_at_10")
-    with pytest.raises(TypeError, match="expected a Ranking"):
+    with pytest.raises(TypeError, match="Ranking"):
         evaluate({"mine": mine}, "sample", "er_at_10", raise_errors=True)
 
 
@@ -504,15 +504,12 @@ def over_shorter_list(query: Query, _: Brief) -> Ranking:
 @pytest.mark.parametrize(
     ("rank", "told"),
     [
-        (
-            lambda *_: Ranking(sentences=(2, 0, 9)),
-            "10 of 10 answers to er_at_10 rank too few sentences, the first 3",
-        ),
-        (over_shorter_list, r"\d+ of 10 answers to er_at_10 rank too few sentences, the first \d+"),
+        (lambda *_: Ranking(sentences=(2, 0, 9)), "10 of 10 answers to er_at_10 .*the first 3"),
+        (over_shorter_list, r"\d+ of 10 answers to er_at_10 .*the first \d+"),
     ],
 )
 def test_a_ranking_that_cannot_be_whole_is_told(rank: Cut, told: str) -> None:
-    expected = f"^mine: {told} of {len(SAMPLE[0].query.sentences)}; give every sentence a score"
+    expected = f"^mine: {told} of {len(SAMPLE[0].query.sentences)}; .*every sentence"
     with pytest.warns(EvidenceWarning, match=expected):
         evaluate({"mine": SimpleNamespace(rank=rank)}, SAMPLE, "er_at_10")
 
@@ -538,7 +535,7 @@ def test_a_ranking_that_was_cut_where_it_counts_a_set_and_a_selection_are_not_to
 def test_scores_that_are_not_one_a_sentence_of_the_query_are_refused(n: int) -> None:
     query = SAMPLE[0].query
     assert len(rank_by_score([0] * len(query.sentences), query).sentences) == len(query.sentences) == 66
-    with pytest.raises(ValueError, match=f"^expected 66 scores, one for each sentence of the paper, got {n}$"):
+    with pytest.raises(ValueError, match=f"66 scores.* {n}$"):
         rank_by_score([0] * n, query)
 
 
@@ -553,12 +550,12 @@ def test_scores_that_are_not_one_a_sentence_of_the_query_are_refused(n: int) -> 
     ids=["brief", "task", "select"],
 )
 def test_a_budget_below_0_is_refused(ask: Callable[[int], object], budget: int) -> None:
-    with pytest.raises(ValueError, match=f"budget: expected at least [01] .*, or None for any number, got {budget}"):
+    with pytest.raises(ValueError, match=f"budget: .*at least [01] .*None.*{budget}"):
         ask(budget)
 
 
 def test_a_task_asks_for_a_sentence_at_least_while_an_optimum_may_be_0() -> None:
-    with pytest.raises(ValueError, match="budget: expected at least 1 sentences"):
+    with pytest.raises(ValueError, match=r"budget: .*at least 1"):
         Task(name="er_at_0", scope="all", budget=0)
     assert Brief(budget=0).budget == 0
     assert select(Ranking(sentences=(1, 2)), 0).size == 0
@@ -566,7 +563,7 @@ def test_a_task_asks_for_a_sentence_at_least_while_an_optimum_may_be_0() -> None
 
 @pytest.mark.parametrize("budget", ["10", 2.5, (3,), True])
 def test_a_budget_that_is_no_whole_number_is_refused(budget: object) -> None:
-    with pytest.raises(TypeError, match="budget: expected a whole number of sentences, or None for any, got"):
+    with pytest.raises(TypeError, match=r"budget: .*whole number"):
         Brief(budget=budget)  # type: ignore[arg-type]
 
 
@@ -577,7 +574,7 @@ def test_a_budget_of_numpy_is_a_number() -> None:
 
 @pytest.mark.parametrize("scope", ["result", None, "ALL"])
 def test_a_scope_that_there_is_not_is_refused(scope: str) -> None:
-    with pytest.raises(ValueError, match="scope: expected one of all, results, got"):
+    with pytest.raises(ValueError, match=r"scope: .*all, results"):
         Brief(budget=3, scope=scope)  # type: ignore[arg-type]
 
 
@@ -591,5 +588,5 @@ def test_a_scope_that_there_is_not_is_refused(scope: str) -> None:
     ids=["graded", "compared", "validated"],
 )
 def test_nothing_is_graded_compared_or_validated_of_nothing(error: type[Exception], work: Callable[[], object]) -> None:
-    with pytest.raises(error, match=r"expected .*at least one .*, got none"):
+    with pytest.raises(error, match=r"at least one .*none"):
         work()

@@ -108,51 +108,51 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("bm52", "no system 'bm52' .*; expected one of random, lead, .*bm25, .*or package.module:factory"),
-        ("", "expected name:option=value"),
-        ("3d", "expected name:option=value"),
-        ("bm25:k2=1", "no option 'k2'; it takes k1, b, stopwords"),
-        ("lead:n=1", "'lead'.*takes no options, got n"),
-        ("bm25:k1=much", "option 'k1': expected a number, got 'much'"),
-        ("bm25:stopwords=maybe", "option 'stopwords': expected true or false, got 'maybe'"),
-        ("bm25:k1=", "option 'k1': expected a number"),
-        ("bm25:k1=1,k1=2", "option 'k1' is given twice"),
-        ("bm25:b=0.4,k1", "expected option=value, got 'k1'"),
-        ("bm25:=1", "expected option=value, got '=1'"),
-        ("bm25:k1", "expected option=value, got 'k1'"),
-        ("lead:first", "expected option=value, got 'first'"),
-        ("bm25:k1=-1", "k1: expected a finite number of at least 0, got -1"),
-        ("bm25:k1=nan", "option 'k1': expected a finite number, got 'nan'"),
-        ("bm25:b=1.5", r"b: expected a number in 0\.\.1, got 1\.5"),
-        ("bm25_abstract_first:b=1.5", r"b: expected a number in 0\.\.1, got 1\.5"),
-        ("tfidf_char:shortest=4,longest=3", "expected 1 <= shortest <= longest, got shortest=4, longest=3"),
-        ("no_such_module_here:thing", "cannot be imported: No module named 'no_such_module_here'"),
-        ("json:nothing", "cannot be imported: .*no attribute 'nothing'"),
-        ("json:__doc__", "expected a class or function that makes a system"),
-        ("json:dumps", "missing 1 required positional argument"),
-        ("stored:run=a\udcff.jsonl", "expected Unicode text, which a run's header can hold; give the file another"),
-        ("fuse:systems=[bm25", r"'fuse:systems=\[bm25': nothing closes the '\[' behind 'systems='"),
-        ("fuse:systems=bm25]", r"nothing opens the '\]' behind 'systems=bm25'"),
-        ("fuse:systems=[bm25+]", r"option 'systems': '\[bm25\+\]': element 2 of the list is empty"),
-        ("fuse:systems=[+bm25]", "element 1 of the list is empty"),
-        ("fuse:systems=[]", r"expected at least one, such as systems=\[bm25\+tfidf\]"),
-        ("fuse:systems=[bm25+bm52]", "'fuse': option 'systems': no system 'bm52' .*; expected one of"),
-        ("diverse:system=", "'diverse': option 'system': system '': expected name:option=value"),
-        ("diverse", r"'diverse': needs 'system'; write diverse:system=\.\.\., and see all options with 'evidencebench"),
-        ("llm_base:modl=a/b", r"'llm_base': no option 'modl' \(did you mean 'model'\?\); it takes model"),
-        ("llm_base", r"'llm_base': needs 'model'; write llm_base:model=PROVIDER/NAME, and see all options"),
-        ("rerank:top=3", r"'rerank': needs 'system' and 'model'; write rerank:system=\.\.\.,model=\.\.\., and see"),
-        ("diverse:system=[fuse:systems=[bm25:k1=x]]", "'diverse': option 'system': .*'fuse': .*'bm25': option 'k1'"),
-        ("fuse:systems=[bm25+lead],weights=[1e+5+2]", r"option 'weights': expected a number, got '1e'"),
-        ("fuse:systems=[bm25+lead],weights=[nan+2]", "option 'weights': expected a finite number, got 'nan'"),
-        ("diverse:system=oracle", "'oracle' is given the labels, so no other system may ask it"),
-        ("fuse:systems=[lead+[greedy_oracle]]", "'greedy_oracle' is given the labels"),
-        ("fuse:systems=[bm25+lead],weights=[1]", "weights: expected one a system, 2, got 1"),
-        ("fuse:systems=[bm25+lead],weights=[0+0]", "weights: expected numbers of at least 0, not all 0"),
-        ("fuse:systems=[bm25+lead],weights=[-1+2]", "weights: expected numbers of at least 0, not all 0"),
-        ("fuse:systems=bm25,k=-1", "k: expected a finite number of at least 0, got -1"),
-        ("fuse:systems=bm25,method=mean", "option 'method': expected one of .*, got 'mean'"),
-        ("diverse:system=bm25,strength=1.1", r"strength: expected a number in 0\.\.1, got 1\.1"),
+        ("bm52", r"'bm52' .*random, lead, .*bm25, .*package\.module:factory"),
+        ("", "name:option=value"),
+        ("3d", "name:option=value"),
+        ("bm25:k2=1", "'k2'.*k1, b, stopwords"),
+        ("lead:n=1", "'lead'.*no options, got n"),
+        ("bm25:k1=much", "'bm25': .*'k1': .*a number, got 'much'"),
+        ("bm25:stopwords=maybe", "'stopwords': .*true or false, got 'maybe'"),
+        ("bm25:k1=", "'k1': .*a number"),
+        ("bm25:k1=1,k1=2", "'k1' .*twice"),
+        ("bm25:b=0.4,k1", "option=value, got 'k1'"),
+        ("bm25:=1", "'=1'"),
+        ("bm25:k1", "option=value"),
+        ("lead:first", "option=value"),
+        ("bm25:k1=-1", "k1: .*at least 0, got -1"),
+        ("bm25:k1=nan", "'k1': .*finite number, got 'nan'"),
+        ("bm25:b=1.5", r"b: .*0\.\.1, got 1\.5"),
+        ("bm25_abstract_first:b=1.5", r"0\.\.1"),
+        ("tfidf_char:shortest=4,longest=3", "1 <= shortest <= longest"),
+        ("no_such_module_here:thing", "imported: .*'no_such_module_here'"),
+        ("json:nothing", "'nothing'"),
+        ("json:__doc__", "class or function"),
+        ("json:dumps", "missing 1"),
+        ("stored:run=a\udcff.jsonl", "Unicode"),
+        ("fuse:systems=[bm25", r"'fuse:systems=\[bm25': .*'\[' behind 'systems='"),
+        ("fuse:systems=bm25]", r"'\]' behind 'systems=bm25'"),
+        ("fuse:systems=[bm25+]", r"'systems': '\[bm25\+\]': element 2 .*empty"),
+        ("fuse:systems=[+bm25]", "element 1"),
+        ("fuse:systems=[]", r"systems=\[bm25\+tfidf\]"),
+        ("fuse:systems=[bm25+bm52]", "'fuse': .*'systems': .*'bm52'"),
+        ("diverse:system=", "'diverse': .*'system': .*name:option=value"),
+        ("diverse", r"'diverse': needs 'system'; .*diverse:system=\.\.\..*'evidencebench"),
+        ("llm_base:modl=a/b", "'llm_base': .*'modl' .*did you mean 'model'"),
+        ("llm_base", "'model'.*llm_base:model=PROVIDER/NAME"),
+        ("rerank:top=3", r"'system' and 'model'.*rerank:system=\.\.\.,model=\.\.\."),
+        ("diverse:system=[fuse:systems=[bm25:k1=x]]", "'diverse': .*'system': .*'fuse': .*'bm25': .*'k1'"),
+        ("fuse:systems=[bm25+lead],weights=[1e+5+2]", "'weights': .*'1e'"),
+        ("fuse:systems=[bm25+lead],weights=[nan+2]", "'weights': .*'nan'"),
+        ("diverse:system=oracle", "'oracle' .*labels"),
+        ("fuse:systems=[lead+[greedy_oracle]]", "'greedy_oracle' .*labels"),
+        ("fuse:systems=[bm25+lead],weights=[1]", "weights: .*2, got 1"),
+        ("fuse:systems=[bm25+lead],weights=[0+0]", "weights: .*not all 0"),
+        ("fuse:systems=[bm25+lead],weights=[-1+2]", "weights: .*not all 0"),
+        ("fuse:systems=bm25,k=-1", "k: .*got -1"),
+        ("fuse:systems=bm25,method=mean", "'method': .*'mean'"),
+        ("diverse:system=bm25,strength=1.1", r"strength: .*1\.1"),
     ],
 )
 def test_a_specification_that_does_not_fit_says_where_and_what_would(spec: str, message: str) -> None:
@@ -169,7 +169,7 @@ def test_nesting_has_a_bound(around: str) -> None:
 
     assert make_system(nested(MAX_DEPTH // 2)).parts
     for depth in (MAX_DEPTH + 1, 5000):
-        with pytest.raises(SystemSpecError, match="nested more than 8 deep"):
+        with pytest.raises(SystemSpecError, match="more than 8 deep"):
             make_system(nested(depth))
 
 
@@ -177,9 +177,9 @@ def test_a_header_nested_without_end_has_no_specification() -> None:
     value: dict[str, Any] = {"name": "bm25", "options": {}}
     for _ in range(5000):
         value = {"name": "diverse", "options": {"system": value}}
-    with pytest.raises(SystemSpecError, match="nested more than 8 deep"):
+    with pytest.raises(SystemSpecError, match="8 deep"):
         write_specification("diverse", {"system": value})
-    with pytest.raises(SystemSpecError, match="a value of type dict cannot be written"):
+    with pytest.raises(SystemSpecError, match="type dict"):
         write_specification("own.code:made", {"table": {"a": 1}})
 
 

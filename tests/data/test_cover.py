@@ -106,7 +106,7 @@ def test_an_optimum_whose_proof_cannot_finish_is_not_passed_off_as_exact() -> No
     cover = minimum_cover(TRIANGLE, max_nodes=0)
     assert (cover.sentences, cover.n_covered, cover.proven) == ((0, 1), 3, False)
     assert not maximum_coverage(TRIANGLE, 1, max_nodes=0).proven
-    with pytest.raises(UndefinedScoreError, match="the most aspects that 1 sentences cover could not be proven"):
+    with pytest.raises(UndefinedScoreError, match=r"1 sentences .*proven"):
         ceiling(TRIANGLE, 1, max_nodes=0)
 
 

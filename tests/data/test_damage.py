@@ -127,15 +127,12 @@ def tiny_finder(folder: Path, weight: float) -> Path:
     return folder
 
 
-CHANGED = "the model has changed since it was first used; start again"
-
-
 def test_a_finder_that_is_trained_anew_while_it_answers_says_so(tmp_path: Path) -> None:
     system = Finder(model=tiny_finder(tmp_path, 1.0))
     before = system.rank(QUERY, BRIEF)
     tiny_finder(tmp_path, -1.0)
     for ask in (lambda: system.rank(QUERY, BRIEF), system.traits.versions):
-        with pytest.raises(ModelError, match=CHANGED):
+        with pytest.raises(ModelError, match=r"model has changed.*start again"):
             ask()
     assert Finder(model=tmp_path).rank(QUERY, BRIEF) != before
 
@@ -149,7 +146,7 @@ def test_an_embedding_model_that_changes_after_the_header_says_so(
     system = make_system(spec.format(folder))
     system.versions()
     (folder / "extra.txt").write_text("another file")
-    with pytest.raises(ModelError, match=CHANGED):
+    with pytest.raises(ModelError, match="changed"):
         system.rank(QUERY, BRIEF)
 
 
@@ -165,7 +162,7 @@ def test_a_cross_encoder_that_changes_after_the_header_says_so_and_is_not_taken_
     versions, before = system.versions(), system.rank(short, BRIEF)
     shutil.rmtree(folder)
     make_cross_encoder(folder, seed=7)
-    with pytest.raises(ModelError, match=CHANGED):
+    with pytest.raises(ModelError, match="changed"):
         system.rank(short, BRIEF)
     again = make_system(spec)
     assert again.versions() != versions
@@ -178,9 +175,9 @@ def test_a_cross_encoder_that_changes_after_the_header_says_so_and_is_not_taken_
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('{"hidden_size": 1000000000000}', "hidden_size: expected at most 100,000,000, got 1,000,000,000,000; fetch"),
-        ('{"num_hidden_layers": 1000000}', "num_hidden_layers: expected at most 10,000, got 1,000,000"),
-        ('{"n_head": 1000000}', "n_head: expected at most 10,000, got 1,000,000"),
+        ('{"hidden_size": 1000000000000}', "hidden_size: .*100,000,000, got 1,000,000,000,000.*fetch"),
+        ('{"num_hidden_layers": 1000000}', "num_hidden_layers"),
+        ('{"n_head": 1000000}', "n_head"),
     ],
 )
 def test_an_embedding_model_of_absurd_sizes_is_refused_before_it_is_loaded(
@@ -196,7 +193,7 @@ def test_a_card_larger_than_any_is_refused(tmp_path: Path) -> None:
     tiny_finder(tmp_path, 1.0)
     with (tmp_path / CARD).open("ab") as file:
         file.truncate(65 << 20)
-    with pytest.raises(ModelError, match=r"card\.json: cannot be read: holds more than 67,108,864 bytes"):
+    with pytest.raises(ModelError, match=r"card\.json: .*67,108,864"):
         Finder(model=tmp_path)
 
 

@@ -161,43 +161,31 @@ def test_instances_are_found_by_id_by_position_and_by_slice_and_one_that_is_not_
     assert [instance.id for instance in dataset.instances(2)] == ["one", "two"]
     assert [query.hypothesis for query in dataset.queries()][1:] == ["second", "third"]
     assert list(dataset) == dataset[:]
-    wrong: dict[str | int, str] = {
-        "four": "no instance 'four'; its ids look like 'one'",
-        3: "no instance at position 3; it holds 3",
-        -4: "no instance at position -4; it holds 3",
-    }
-    for key, message in wrong.items():
-        with pytest.raises(UnknownInstanceError, match=re.escape(f"three.json: {message}")):
+    wrong: dict[str | int, str] = {"four": "'four'.*'one'", 3: "position 3.*holds 3", -4: "-4"}
+    for key, words in wrong.items():
+        with pytest.raises(UnknownInstanceError, match=rf"three\.json: .*{words}"):
             dataset[key]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "words"),
     [
-        *(
-            (
-                {"aspect2sentence_indices": {"a": [1, place]}},
-                f"one: aspect 'a' points at sentence {place}, but the paper has sentences 0..1",
-            )
-            for place in (2, -1)
-        ),
-        (
-            {"sentence_types_in_candidate_pool": ["abstract"]},
-            "one: sentence_types_in_candidate_pool: expected one type for each of 2 sentences, got 1",
-        ),
-        ({"sentence_types_in_candidate_pool": ["abstract", "title"]}, "one: Invalid enum value 'title'"),
-        ({"paper_id": None}, "one: Expected `str`, got `null` - at `$.paper_id`"),
-        ({"paper_as_candidate_pool": "text"}, "one: Expected `array`, got `str` - at `$.paper_as_candidate_pool`"),
+        ({"aspect2sentence_indices": {"a": [1, 2]}}, r"aspect 'a'.*sentence 2.*0\.\.1"),
+        ({"aspect2sentence_indices": {"a": [1, -1]}}, "sentence -1"),
+        ({"sentence_types_in_candidate_pool": ["abstract"]}, "sentence_types_in_candidate_pool: .*2 sentences, got 1"),
+        ({"sentence_types_in_candidate_pool": ["abstract", "title"]}, "'title'"),
+        ({"paper_id": None}, "paper_id"),
+        ({"paper_as_candidate_pool": "text"}, "array.*str.*paper_as_candidate_pool"),
     ],
 )
 def test_a_broken_rule_is_reported_with_file_and_instance_when_it_is_read_and_not_before(
-    tmp_path: Path, change: Record, message: str, suffix: str
+    tmp_path: Path, change: Record, words: str, suffix: str
 ) -> None:
     path = write_plainly(tmp_path / f"file{suffix}", {"fine": GOOD, "one": GOOD | change})
     dataset = open_dataset(path)
     assert (len(dataset), dataset[0].id) == (2, "fine")
-    with pytest.raises(FormatError, match=f"{re.escape(f'{path}: {message}')}.*; 'evidencebench data validate "):
+    with pytest.raises(FormatError, match=f"{re.escape(str(path))}: one: .*{words}.*'evidencebench data validate "):
         dataset["one"]
 
 
@@ -216,7 +204,7 @@ TWICE = {
 def test_an_id_that_stands_twice_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(TWICE[name])
-    with pytest.raises(FormatError, match=re.escape(f"{path}: instance id 'a' stands more than once")):
+    with pytest.raises(FormatError, match=f"{re.escape(str(path))}: .*'a' stands more than once"):
         open_dataset(path)
 
 
@@ -225,34 +213,34 @@ DEEP = b"[" * 100_000 + b"]" * 100_000
 
 
 UNREADABLE = {
-    "empty.json": (b"", "the file is empty"),
-    "empty.jsonl": (b"", "the file is empty"),
-    "blank.json": (b" \n", "not valid JSON: Expecting value at line 2, column 1"),
-    "list.json": (b"[1]", r"expected a JSON object \(id -> instance\) at the top.*array"),
-    "text.json": (b'"a"', "expected a JSON object .* at the top"),
-    "null.json": (b"null", "expected a JSON object .* at the top"),
-    "cut.json": (as_json(THREE)[:-9], "not valid JSON: .* at line 1, column"),
-    "more.json": (as_json(THREE) + b"{}", "not valid JSON: Extra data"),
+    "empty.json": (b"", "empty"),
+    "empty.jsonl": (b"", "empty"),
+    "blank.json": (b" \n", "not valid JSON: .*line 2, column 1"),
+    "list.json": (b"[1]", "JSON object.*id -> instance.*array"),
+    "text.json": (b'"a"', "JSON object"),
+    "null.json": (b"null", "JSON object"),
+    "cut.json": (as_json(THREE)[:-9], "not valid JSON: .*line 1, column"),
+    "more.json": (as_json(THREE) + b"{}", "Extra data"),
     "nan.json": (b'{"a": NaN}', "not valid JSON"),
     "huge_number.json": (b'{"a": ' + b"1" * 5000, "not valid JSON"),
-    "utf16.json": (as_json(THREE).decode().encode("utf-16"), "not UTF-8: it begins with the byte-order mark of UTF-16"),
+    "utf16.json": (as_json(THREE).decode().encode("utf-16"), "not UTF-8: .*UTF-16"),
     "utf16_bare.json": (as_json(THREE).decode().encode("utf-16-le"), "not valid JSON"),
-    "latin1.json": ('{"café": {}}'.encode("latin-1"), "not UTF-8: byte 0xe9"),
+    "latin1.json": ('{"café": {}}'.encode("latin-1"), "0xe9"),
     "latin1.jsonl": ('{"id": "café", "paper_id": "p"}'.encode("latin-1"), "line 1: .*not UTF-8"),
     "surrogate.json": (b'{"a": {"hypothesis": "\\ud800"}}', "not valid JSON|surrogate"),
     "surrogate_id.json": (b'{"\\ud800": {}}', "not valid JSON|surrogate"),
     "deep.json": (b'{"a": ' + DEEP + b"}", "nested too deeply"),
     "deep_line.jsonl": (b'{"id": "a"}\n{"id": "b", "x": ' + DEEP + b"}", "line 2: .*nested too deeply"),
     "second.jsonl": (b'{"id": "a"}\n{"id": \n', "line 2: not valid JSON"),
-    "array.jsonl": (b"[]\n", "line 1: expected a JSON object"),
-    "no_id.jsonl": (b'{"hypothesis": "h", "paper_id": "p"}\n', "line 1: expected an instance with an 'id'"),
-    "number.jsonl": (b'{"id": 7, "paper_id": "p"}\n', "line 1: id: Expected `str`, got `int`"),
-    "cut.json.gz": (PACKED[:-9], "cannot be read: .*ended before the end-of-stream"),
-    "head.json.gz": (PACKED[:5], "cannot be read: .*ended before the end-of-stream"),
-    "plain.json.gz": (b"{}", "cannot be read: Not a gzipped file"),
+    "array.jsonl": (b"[]\n", "line 1: .*JSON object"),
+    "no_id.jsonl": (b'{"hypothesis": "h", "paper_id": "p"}\n', "line 1: .*'id'"),
+    "number.jsonl": (b'{"id": 7, "paper_id": "p"}\n', "line 1: id: .*int"),
+    "cut.json.gz": (PACKED[:-9], "end-of-stream"),
+    "head.json.gz": (PACKED[:5], "end-of-stream"),
+    "plain.json.gz": (b"{}", "Not a gzipped"),
     "flipped.json.gz": (PACKED[:20] + bytes([PACKED[20] ^ 255]) + PACKED[21:], "cannot be read"),
-    "checksum.json.gz": (PACKED[:-8] + bytes(4) + PACKED[-4:], "cannot be read: CRC check failed"),
-    "nothing.json.gz": (gzip.compress(b"", mtime=0), "the file is empty"),
+    "checksum.json.gz": (PACKED[:-8] + bytes(4) + PACKED[-4:], "CRC"),
+    "nothing.json.gz": (gzip.compress(b"", mtime=0), "empty"),
 }
 
 
@@ -275,14 +263,14 @@ def test_a_file_that_cannot_be_read_says_which_and_why(tmp_path: Path, name: str
 
 
 def test_a_missing_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match=r"gone\.json: cannot be read: No such file or directory"):
+    with pytest.raises(UnreadableError, match=r"gone\.json: .*No such file"):
         open_dataset(tmp_path / "gone.json")
 
 
 def test_latin_1_inside_a_sentence_is_found_at_the_latest_when_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "latin1.json"
     path.write_bytes(json.dumps({"one": GOOD | {"hypothesis": "café"}}, ensure_ascii=False).encode("latin-1"))
-    with pytest.raises(DataError, match=rf"(?i){re.escape(str(path))}: .*utf-8.*0xe9"):
+    with pytest.raises(DataError, match=f"{re.escape(str(path))}: .*0xe9"):
         list(open_dataset(path))
 
 
@@ -316,7 +304,7 @@ def test_a_file_can_be_written_over_while_it_is_read_and_writing_that_breaks_off
     before, first = path.read_bytes(), open_dataset(path)[0]
     with pytest.raises(KeyboardInterrupt):
         write_dataset(path, broken_off(first))
-    with pytest.raises(FormatError, match="instance id 'one' was to be written twice"):
+    with pytest.raises(FormatError, match=r"'one' .*twice"):
         write_dataset(path, [first, first])
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
@@ -332,7 +320,7 @@ def test_packed_files_are_the_same_bytes_each_time(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_says_why(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none/file\.json: cannot be written: No such file or directory"):
+    with pytest.raises(DataError, match=r"none/file\.json: .*No such file"):
         write_dataset(tmp_path / "none" / "file.json", [])
 
 
@@ -432,7 +420,7 @@ def test_a_new_file_is_as_readable_as_any_and_an_old_one_keeps_its_mode_and_its_
 def test_a_gzip_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doors.disk, "MAX_UNPACKED_BYTES", 1000)
     path = write_plainly(tmp_path / "bomb.json.gz", {"one": GOOD | {"hypothesis": "x" * 2000}})
-    with pytest.raises(UnreadableError, match="unpacks to more than 1000 bytes"):
+    with pytest.raises(UnreadableError, match="1000 bytes"):
         open_dataset(path)
 
 

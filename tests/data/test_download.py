@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import ssl
 import subprocess
@@ -150,18 +151,16 @@ def test_a_checksum_known_by_its_ends_is_verified_and_of_an_unknown_one_that_is_
         fetched = get(server, tmp_path / "unknown", UNKNOWN)
     assert (fetched.sha256, fetched.verified) == (DIGEST, False)
     for sha256 in ("00...00", f"{DIGEST[:8]}...0000", f"0000...{DIGEST[-4:]}", "0" * 64):
-        with pytest.raises(DownloadError, match=f"expected the sha256 checksum {sha256}, got"):
+        with pytest.raises(DownloadError, match=sha256):
             check_file(dataclasses.replace(entry, sha256=sha256), tmp_path / "file.json")
 
 
-@pytest.mark.parametrize(
-    ("held", "words"), [(OTHER, "expected the sha256 checksum"), (b"{}", r"expected 1,070 bytes, got 2")]
-)
+@pytest.mark.parametrize(("held", "words"), [(OTHER, "checksum"), (b"{}", "1,070 bytes, got 2")])
 def test_a_wrong_file_is_kept_until_forced(tmp_path: Path, held: bytes, words: str) -> None:
     target = tmp_path / "file.json"
     target.write_bytes(held)
     with hostile_server(BODY) as server:
-        with pytest.raises(DownloadError, match=rf"file\.json: {words}.*; replace it by force"):
+        with pytest.raises(DownloadError, match=rf"file\.json: .*{words}.*by force"):
             get(server, tmp_path)
         assert (server.log, target.read_bytes()) == ([], held)
         get(server, tmp_path, force=True)
@@ -270,7 +269,7 @@ def test_only_what_is_lacking_is_asked_for_and_no_two_versions_are_mixed(
 
 def test_a_killed_download_is_continued_under_the_etag_it_came_with(tmp_path: Path) -> None:
     with hostile_server(BODY, CUT, serve) as server:
-        with pytest.raises(DownloadError, match=r"expected 1,070 bytes, got 400 in 1 attempt.*run it again"):
+        with pytest.raises(DownloadError, match=r"1,070 bytes, got 400 .*run it again"):
             get(server, tmp_path, attempts=1)
         assert files(tmp_path) == {"file.json.part", "file.json.part.json"}
         assert json.loads((tmp_path / "file.json.part.json").read_text())["total"] == len(BODY)
@@ -302,7 +301,7 @@ def test_a_pause_follows_every_failed_attempt_but_the_last(tmp_path: Path) -> No
 
 def test_a_server_that_always_sends_another_place_is_given_up(tmp_path: Path) -> None:
     message = refusal(tmp_path, part_from("bytes 7-1069/1070"), attempts=1, part=BODY[:400])
-    assert "asked for the bytes from 400 on, got 'bytes 7-1069/1070', so it starts again" in message
+    assert "from 400 on, got 'bytes 7-1069/1070'" in message
 
 
 # Wrong files.
@@ -310,28 +309,28 @@ def test_a_server_that_always_sends_another_place_is_given_up(tmp_path: Path) ->
 
 def test_wrong_bytes_and_a_part_of_them_are_deleted_and_both_checksums_named(tmp_path: Path) -> None:
     message = refusal(tmp_path, body=OTHER)
-    assert f"expected the sha256 checksum {DIGEST}, got {hashlib.sha256(OTHER).hexdigest()}" in message
-    assert "the part file is deleted: run it again" in message
+    assert f"{DIGEST}, got {hashlib.sha256(OTHER).hexdigest()}" in message
+    assert "the part file is deleted" in message
     assert files(tmp_path) == set()
-    assert "expected the sha256 checksum" in refusal(tmp_path, part=OTHER[:400])
+    assert "checksum" in refusal(tmp_path, part=OTHER[:400])
     assert files(tmp_path) == set()
 
 
 @pytest.mark.parametrize(
     ("behaviour", "body", "entry", "words"),
     [
-        (announce(1069), BODY, KNOWN, "expected 1,070 bytes, got a file of 1,069; give another address"),
-        (announce(1071), BODY, KNOWN, "expected 1,070 bytes, got a file of 1,071; give another address"),
-        (announce(len(BODY) + 5), BODY, UNKNOWN, "the connection ended after 1,070 of 1,075 bytes"),
-        (announce(None), BODY[:-5], KNOWN, "the connection ended after 1,065 of 1,070 bytes"),
-        (announce(None), BODY, UNKNOWN, "expected a Content-Length, got none, so that a cut would go unnoticed"),
-        (serve, b"", UNKNOWN, "the answer was empty"),
-        (serve_with(Content_Encoding="gzip"), BODY, KNOWN, "expected plain bytes, got them encoded as"),
-        (redirect("file:///etc/hosts"), BODY, KNOWN, "expected a redirect to an http or https address, got one to fil"),
-        (redirect("ftp://127.0.0.1/file.json"), BODY, KNOWN, "expected a redirect to an http or https address, got"),
-        (redirect("data:text/plain,x"), BODY, KNOWN, "expected a redirect to an http or https address, got one to da"),
+        (announce(1069), BODY, KNOWN, "1,070 bytes, got a file of 1,069; give another address"),
+        (announce(1071), BODY, KNOWN, "a file of 1,071"),
+        (announce(len(BODY) + 5), BODY, UNKNOWN, "1,070 of 1,075 bytes"),
+        (announce(None), BODY[:-5], KNOWN, "1,065 of 1,070 bytes"),
+        (announce(None), BODY, UNKNOWN, "Content-Length"),
+        (serve, b"", UNKNOWN, "was empty"),
+        (serve_with(Content_Encoding="gzip"), BODY, KNOWN, "plain bytes"),
+        (redirect("file:///etc/hosts"), BODY, KNOWN, "redirect to an http or https address, got one to file:"),
+        (redirect("ftp://127.0.0.1/file.json"), BODY, KNOWN, "redirect to an http or https address"),
+        (redirect("data:text/plain,x"), BODY, KNOWN, "redirect to an http or https address"),
         *((redirect(place), BODY, KNOWN, "expected") for place in ("http://", "http://[", None)),
-        (redirect("/file.json"), BODY, KNOWN, "expected at most 5 redirects, got more"),
+        (redirect("/file.json"), BODY, KNOWN, "5 redirects"),
     ],
 )
 def test_an_answer_that_is_cut_empty_packed_or_leads_away_is_no_file(
@@ -343,10 +342,10 @@ def test_an_answer_that_is_cut_empty_packed_or_leads_away_is_no_file(
 def test_more_bytes_than_expected_or_than_a_range_announced_stop_it_early(tmp_path: Path) -> None:
     told: list[int] = []
     message = refusal(tmp_path, announce(None), body=BODY * 3, progress=lambda held, _total: told.append(held))
-    assert "expected 1,070 bytes, got more" in message
+    assert "1,070 bytes, got more" in message
     assert all(held <= len(BODY) for held in told)
     assert files(tmp_path) == set()
-    assert "expected 1,070 bytes, got more" in refusal(tmp_path, part_from("bytes 400-1069/1070"), part=BODY[:400])
+    assert "got more" in refusal(tmp_path, part_from("bytes 400-1069/1070"), part=BODY[:400])
 
 
 def test_chunks_are_whole_only_with_their_end_mark(tmp_path: Path) -> None:
@@ -359,7 +358,7 @@ def test_chunks_are_whole_only_with_their_end_mark(tmp_path: Path) -> None:
 )
 def test_a_web_page_in_the_files_place_is_refused_and_costs_no_part(tmp_path: Path, kind: str, page: bytes) -> None:
     message = refusal(tmp_path, answer(200, page, Content_Type=kind), part=BODY[:400])
-    assert "expected a JSON file, got a web page; open it in a browser" in message
+    assert "got a web page; open it in a browser" in message
     assert (tmp_path / "file.json.part").read_bytes() == BODY[:400]
 
 
@@ -369,9 +368,7 @@ def test_a_web_page_in_the_files_place_is_refused_and_costs_no_part(tmp_path: Pa
 @pytest.mark.parametrize("status", [403, 404, 410, 204, 206, 416])
 def test_a_refusal_is_final(tmp_path: Path, status: int) -> None:
     with hostile_server(BODY, answer(status), serve) as server:
-        with pytest.raises(
-            DownloadError, match=rf"expected the file, got the answer {status} .*; give another address"
-        ):
+        with pytest.raises(DownloadError, match=f"answer {status} .*another address"):
             get(server, tmp_path)
         assert len(server.log) == 1
 
@@ -396,36 +393,27 @@ def test_retry_after_is_obeyed_up_to_a_minute(tmp_path: Path, asked: str, second
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "attempts", "seconds", "words"),
+    ("behaviour", "attempts", "seconds", "n_held", "words"),
     [
-        (
-            answer(503),
-            2,
-            60.0,
-            "got 0 in 2 attempts, the last of which failed: the server answered 503 Service Unavailable",
-        ),
-        (hang, 2, 0.1, "got 0 in 2 attempts, the last of which failed: timed out"),
-        (hang_after(400), 1, 2.0, "expected 1,070 bytes, got 400 in 1 attempt, the last of which failed: timed out"),
-        (
-            cut_after(100),
-            3,
-            60.0,
-            "got 300 in 3 attempts, the last of which failed: the connection ended after 300 of 1,070",
-        ),
+        (answer(503), 2, 60.0, 0, "503 Service Unavailable"),
+        (hang, 2, 0.1, 0, "timed out"),
+        (hang_after(400), 1, 2.0, 400, "timed out"),
+        (cut_after(100), 3, 60.0, 300, "300 of 1,070"),
     ],
 )
 def test_a_server_in_trouble_or_that_hangs_is_given_up_after_all_attempts_and_the_part_is_kept(
-    tmp_path: Path, behaviour: Behaviour, attempts: int, seconds: float, words: str
+    tmp_path: Path, behaviour: Behaviour, attempts: int, seconds: float, *, n_held: int, words: str
 ) -> None:
-    assert words in refusal(tmp_path, behaviour, timeout_seconds=seconds, attempts=attempts)
-    if n_held := int(words.partition("got ")[2].split()[0]):
+    message = refusal(tmp_path, behaviour, timeout_seconds=seconds, attempts=attempts)
+    assert re.search(f"got {n_held} in {attempts} attempt.*{words}", message)
+    if n_held:
         assert (tmp_path / "file.json.part").read_bytes() == BODY[:n_held]
 
 
 def test_nobody_listening_is_an_error_that_says_so(tmp_path: Path) -> None:
     with hostile_server(BODY) as server:
         pass
-    with pytest.raises(DownloadError, match=r"got 0 in 2 attempts, the last of which failed: Connection refused"):
+    with pytest.raises(DownloadError, match="Connection refused"):
         get(server, tmp_path, attempts=2)
 
 
@@ -437,7 +425,7 @@ def test_nobody_listening_is_an_error_that_says_so(tmp_path: Path) -> None:
     ["file:///etc/hosts", "ftp://host/file", "host/file", "", "http://", "http://[1", "http://h:port/", "http://a b/"],
 )
 def test_an_address_that_is_not_of_the_web_is_refused(tmp_path: Path, address: str) -> None:
-    with pytest.raises(DownloadError, match=r"expected an http or https address, got .*; correct it"):
+    with pytest.raises(DownloadError, match=r"http or https address.*correct it"):
         fetch(KNOWN, tmp_path, url=address)
 
 
@@ -467,7 +455,7 @@ def tls(certificate: Path) -> ssl.SSLContext:
 
 def test_a_certificate_that_nobody_trusts_is_refused_at_once(tmp_path: Path, tls: ssl.SSLContext) -> None:
     with hostile_server(BODY, tls=tls) as server:
-        with pytest.raises(DownloadError, match=r"expected a certificate that can be trusted, got .*; give another"):
+        with pytest.raises(DownloadError, match=r"certificate.*another"):
             get(server, tmp_path, url=server.address(scheme="https"))
         assert server.log == []
 
@@ -481,7 +469,7 @@ def test_https_is_fetched_and_never_left_for_http(
         hostile_server(BODY, redirect(plain.address()), redirect("/there"), tls=tls) as server,
     ):
         address = server.address(scheme="https")
-        with pytest.raises(DownloadError, match="expected a redirect that stays on https, got one to http://127"):
+        with pytest.raises(DownloadError, match=r"https.*http://127"):
             get(server, tmp_path, url=address)
         assert plain.log == []
         server.script = [serve]
@@ -502,30 +490,28 @@ def test_a_copy_on_this_machine_is_taken_and_kept(tmp_path: Path) -> None:
 
 def test_a_wrong_copy_is_refused_and_costs_no_part(tmp_path: Path) -> None:
     leave_part(tmp_path, BODY[:400])
-    with pytest.raises(DownloadError, match=r"copy\.json: expected a file that can be read, got: No such file"):
+    with pytest.raises(DownloadError, match=r"copy\.json: .*No such file"):
         fetch(KNOWN, tmp_path, source_file=tmp_path / "copy.json")
     (tmp_path / "copy.json").write_bytes(OTHER)
-    with pytest.raises(DownloadError, match=r"copy\.json: expected the sha256 checksum .*; give the right file"):
+    with pytest.raises(DownloadError, match=r"copy\.json: .*checksum.*the right file"):
         fetch(KNOWN, tmp_path, source_file=tmp_path / "copy.json")
     assert (tmp_path / "file.json.part").read_bytes() == BODY[:400]
 
 
 def test_a_folder_that_cannot_be_made_and_a_part_that_cannot_be_written_are_errors(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(
-        DownloadError, match=r"expected to write there, got .*; free space there, or choose another folder"
-    ):
+    with pytest.raises(DownloadError, match=r"write there.*free space.*another folder"):
         fetch(KNOWN, tmp_path / "file")
     (tmp_path / "file.json.part").mkdir()
-    assert "file.json.part: expected to write there, got" in refusal(tmp_path)
+    assert "file.json.part: expected to write there" in refusal(tmp_path)
 
 
 def test_a_folder_in_the_files_place_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file.json").mkdir()
     with hostile_server(BODY) as server:
-        with pytest.raises(DownloadError, match="replace it by force"):
+        with pytest.raises(DownloadError, match="by force"):
             get(server, tmp_path)
-        with pytest.raises(DownloadError, match=r"file\.json: expected to write there, got"):
+        with pytest.raises(DownloadError, match="write there"):
             get(server, tmp_path, force=True)
 
 
@@ -533,7 +519,7 @@ def test_a_disk_that_takes_no_more_is_an_error_and_what_it_took_is_used(tmp_path
     with hostile_server(BODY) as server:
         with (
             no_file_longer_than(500),
-            pytest.raises(DownloadError, match=r"file\.json\.part: expected to write there, got File too large; free"),
+            pytest.raises(DownloadError, match=r"file\.json\.part: .*File too large"),
         ):
             get(server, tmp_path)
         get(server, tmp_path)
@@ -545,10 +531,10 @@ def test_a_disk_that_takes_no_more_is_an_error_and_what_it_took_is_used(tmp_path
 
 
 def test_two_places_at_once_and_impossible_attempts_or_timeouts_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match="at most one of mirror, url and source file, got several"):
+    with pytest.raises(DownloadError, match=r"mirror, url and source file.*several"):
         fetch(KNOWN, tmp_path, mirror="http://a/", url="http://b/")
     for attempts, seconds in ((0, 1.0), (1, 0.0)):
-        with pytest.raises(DownloadError, match="expected 1 or more attempts and a timeout above 0 s, got"):
+        with pytest.raises(DownloadError, match="attempts and a timeout"):
             fetch(KNOWN, tmp_path, attempts=attempts, timeout_seconds=seconds)
 
 
@@ -566,23 +552,23 @@ def test_the_catalogue_names_five_data_sets_and_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b'{"one": {}, "two": {}}', "expected 1 instance, got 2; the part file is deleted"),
-        (b'{"one": 1, "one": 2}', "expected 1 instance, got 'one' more than once"),
-        (b"{}", "holds no instance.*; expected 1 instance"),
-        (b'["one"]', "expected a JSON object .*; expected 1 instance"),
-        (b'{"one": "cut', "not valid JSON.*; expected 1 instance"),
+        (b'{"one": {}, "two": {}}', "1 instance, got 2"),
+        (b'{"one": 1, "one": 2}', "'one' more than once"),
+        (b"{}", "no instance"),
+        (b'["one"]', "JSON object"),
+        (b'{"one": "cut', "not valid JSON"),
     ],
 )
 def test_a_file_of_another_number_of_instances_is_not_installed(tmp_path: Path, body: bytes, words: str) -> None:
-    with hostile_server(body) as server, pytest.raises(DownloadError, match=words):
+    with hostile_server(body) as server, pytest.raises(DownloadError, match=f"{words}.*the part file is deleted"):
         get(server, tmp_path, UNKNOWN)
     assert list(tmp_path.iterdir()) == []
     copy = tmp_path / "copy"
     copy.write_bytes(body)
-    with pytest.raises(DownloadError, match=words.replace("the part file is deleted", "give the right file")):
+    with pytest.raises(DownloadError, match=f"{words}.*give the right file"):
         fetch(UNKNOWN, tmp_path, source_file=copy)
     copy.rename(tmp_path / "file.json")
-    with pytest.raises(DownloadError, match=words.replace("the part file is deleted", "replace it by force")):
+    with pytest.raises(DownloadError, match=f"{words}.*replace it by force"):
         fetch(UNKNOWN, tmp_path, url="http://127.0.0.1:1/never-asked")
 
 
@@ -591,10 +577,11 @@ def test_a_file_of_another_number_of_instances_is_not_installed(tmp_path: Path, 
 
 def test_two_that_fetch_at_once_do_not_write_one_file(tmp_path: Path) -> None:
     with hostile_server(BODY, serve) as server:
-        with locked_part_file(tmp_path / "file.json.part"):
-            words = r"file\.json\.part\.lock: expected no other process that fetches this file, got one; wait"
-            with pytest.raises(DownloadError, match=words):
-                get(server, tmp_path, UNKNOWN)
+        with (
+            locked_part_file(tmp_path / "file.json.part"),
+            pytest.raises(DownloadError, match=r"file\.json\.part\.lock: .*other process.*wait"),
+        ):
+            get(server, tmp_path, UNKNOWN)
         assert server.log == []
         assert get(server, tmp_path, UNKNOWN).path.read_bytes() == BODY
     assert files(tmp_path) == {"file.json"}
@@ -611,7 +598,7 @@ def test_of_many_that_fetch_at_once_each_has_the_file_or_is_told_why_not(tmp_pat
     with hostile_server(BODY) as server, ThreadPoolExecutor(8) as pool:
         told = list(pool.map(one, [server] * 24))
     assert None in told
-    assert all(words is None or "expected no other process that fetches this file" in words for words in told)
+    assert all(words is None or "no other process" in words for words in told)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert files(tmp_path) == {"file.json"}
 
@@ -621,9 +608,9 @@ def test_a_pipe_in_a_files_place_is_neither_waited_for_nor_replaced_unasked(tmp_
     os.mkfifo(tmp_path / name)
     with hostile_server(BODY) as server:
         if name == "file.json":
-            with pytest.raises(DownloadError, match="is a pipe; expected a regular file"):
+            with pytest.raises(DownloadError, match="is a pipe"):
                 get(server, tmp_path, UNKNOWN)
-            with pytest.raises(DownloadError, match="expected a regular file to replace, got a pipe or a device"):
+            with pytest.raises(DownloadError, match="to replace, got a pipe"):
                 get(server, tmp_path, UNKNOWN, force=True)
             assert (tmp_path / name).is_fifo()
         else:  # files of our own
@@ -669,13 +656,13 @@ def test_an_answer_that_drips_is_left(tmp_path: Path, behaviour: Behaviour, monk
     clock = partial(next, count())  # to which every reading takes a second
     monkeypatch.setattr(doors.fetch_module, "PacedReader", partial(PacedReader, clock=clock))
     message = refusal(tmp_path, behaviour, entry=UNKNOWN, timeout_seconds=60.0, attempts=2)
-    assert "in 2 attempts, the last of which failed: fewer than 1,000 bytes a second came for 60 s" in message
+    assert "1,000 bytes a second came for 60 s" in message
 
 
 def test_answers_before_the_answer_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doors.fetch_module, "MOST_HEAD_BYTES", 50_000)
     message = refusal(tmp_path, endless(b"HTTP/1.1 100 Continue\r\n\r\n" * 100), entry=UNKNOWN)
-    assert "expected an answer, got more than 50,000 bytes of headers; give another address" in message
+    assert "50,000 bytes of headers" in message
 
 
 def test_a_body_without_end_is_left_where_no_such_file_can_end(tmp_path: Path) -> None:
@@ -684,10 +671,10 @@ def test_a_body_without_end_is_left_where_no_such_file_can_end(tmp_path: Path) -
         exchange.head(200, {"Transfer-Encoding": "chunked", "Connection": "close"})
         endless(b"1000\r\n" + b"x" * 0x1000 + b"\r\n")(exchange)
 
-    assert "expected at most 262,144 bytes, got more" in refusal(tmp_path, endless_chunks, entry=UNKNOWN)
+    assert "262,144 bytes, got more" in refusal(tmp_path, endless_chunks, entry=UNKNOWN)
     assert files(tmp_path) == set()
     message = refusal(tmp_path, announce(10**12), entry=UNKNOWN)
-    assert "expected at most 262,144 bytes, got a file of 1,000,000,000,000" in message
+    assert "262,144 bytes, got a file of 1,000,000,000,000" in message
 
 
 def test_a_server_may_take_its_time_before_it_begins_and_not_afterwards(tmp_path: Path) -> None:
@@ -697,5 +684,5 @@ def test_a_server_may_take_its_time_before_it_begins_and_not_afterwards(tmp_path
         paced = PacedReader(raw, 30.0, lambda: next(times))
         assert paced.readinto(bytearray(10)) == 10
         assert paced.readinto(bytearray(10)) == 10
-        with pytest.raises(TimeoutError, match="fewer than 1,000 bytes a second came for 30 s"):
+        with pytest.raises(TimeoutError):
             paced.readinto(bytearray(10))

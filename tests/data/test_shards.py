@@ -72,7 +72,7 @@ def test_another_process_opens_the_same_shards_or_none(folder: Path) -> None:
     assert list(reopen_dataset(dataset.file)) == INSTANCES
     assert validate_file(folder / "part-?.*", engine=Processes(2)).is_valid
     (folder / "part-10.parquet").write_bytes((folder / "part-10.parquet").read_bytes())
-    with pytest.raises(ChangedDataError, match=r"part-10\.parquet: the data file has changed since it was opened"):
+    with pytest.raises(ChangedDataError, match=r"part-10\.parquet"):
         reopen_dataset(dataset.file)
     with pytest.raises(ChangedDataError):
         dataset[2]
@@ -81,7 +81,7 @@ def test_another_process_opens_the_same_shards_or_none(folder: Path) -> None:
 def test_an_id_in_two_shards_is_refused_with_both_names(tmp_path: Path) -> None:
     for name in ("a.json", "b.jsonl"):
         write_dataset(tmp_path / name, INSTANCES[:1])
-    with pytest.raises(FormatError, match=rf"'{SAMPLE.ids[0]}' stands more than once \(.*a\.json and .*b\.jsonl\)"):
+    with pytest.raises(FormatError, match=rf"'{SAMPLE.ids[0]}' .*a\.json and .*b\.jsonl"):
         open_dataset(tmp_path)
     (violation,) = validate_file(tmp_path).violations
     assert (violation.instance_id, violation.rule) == (SAMPLE.ids[0], "unique")
@@ -91,17 +91,17 @@ def test_an_error_in_an_instance_names_the_shard(tmp_path: Path) -> None:
     write_dataset(tmp_path / "a.json", INSTANCES[:1])
     (tmp_path / "b.json").write_text(json.dumps({"broken": {"hypothesis": 1}}))
     dataset = open_dataset(tmp_path)
-    with pytest.raises(FormatError, match=r"b\.json: broken: Expected `str`, got `int`"):
+    with pytest.raises(FormatError, match=r"b\.json: broken"):
         dataset["broken"]
 
 
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        ([], "is a folder without a data file"),
-        (["notes.txt"], "is a folder without a data file"),
-        (["x-00000-of-00003.json", "x-00002-of-00003.json"], r"1 shard is missing: x-00001-of-00003\.json; to read"),
-        (["a-00000-of-00001.json", "b-00000-of-00001.json"], r"the shards of one data set, got a-\*-of-00001\.json, b"),
+        ([], "without a data file"),
+        (["notes.txt"], "without a data file"),
+        (["x-00000-of-00003.json", "x-00002-of-00003.json"], r"missing: x-00001-of-00003\.json"),
+        (["a-00000-of-00001.json", "b-00000-of-00001.json"], r"one data set, got a-\*-of-00001\.json, b"),
     ],
 )
 def test_a_folder_that_is_no_whole_data_set_is_refused(names: list[str], words: str, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_folder_that_is_no_whole_data_set_is_refused(names: list[str], words: 
         write_json(tmp_path / name, INSTANCES[number])
     with pytest.raises(UnreadableError, match=words):
         open_dataset(tmp_path)
-    with pytest.raises(UnreadableError, match="no file fits this pattern"):
+    with pytest.raises(UnreadableError, match="pattern"):
         open_dataset(tmp_path / "q*.json")
 
 
@@ -126,7 +126,7 @@ def test_shards_that_are_written_are_named_as_hugging_face_names_them(suffix: st
     assert files[0].name == f"train-00000-of-{-(-len(SAMPLE) // 2):05d}{suffix}"
     assert list(open_dataset(tmp_path)) == INSTANCES
     files[1].unlink()
-    with pytest.raises(UnreadableError, match=f"is missing: {shard_name(f'train{suffix}', 1, len(files))}"):
+    with pytest.raises(UnreadableError):
         open_dataset(tmp_path)
 
 
@@ -201,14 +201,14 @@ def test_shards_that_a_killed_call_had_begun_to_replace_are_refused_and_the_same
     with monkeypatch.context() as patch:
         patch.setattr(doors.data_sources, "put_in_place", put)
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # a killed process cleans nothing up
-        with pytest.raises(DataError, match="cannot be written"):
+        with pytest.raises(DataError, match=": killed"):
             write_shards(path, NEW, len(NEW), 3, overwrite=True)
     for place in (tmp_path, tmp_path / "train-*"):
-        with pytest.raises(UnreadableError, match=r"got old and new ones of .*train.json: a command that replaces"):
+        with pytest.raises(UnreadableError, match=r"old and new ones of .*train\.json"):
             open_dataset(place)
     write_shards(path, NEW, len(NEW), 3, overwrite=False)
     assert list(open_dataset(tmp_path)) == NEW
-    with pytest.raises(DataError, match="exists; choose another name, or replace all shards with --overwrite"):
+    with pytest.raises(DataError, match=r"exists; .*--overwrite"):
         write_shards(path, NEW, len(NEW), 3, overwrite=False)
     assert len(list(tmp_path.iterdir())) == 4
 

@@ -51,19 +51,19 @@ def test_ids_stand_in_a_file_one_a_line(tmp_path: Path) -> None:
     path.write_bytes(f"\ufeff{CHOSEN[1]}\r\n\n  {CHOSEN[0]}".encode())
     assert SAMPLE.subset(path).ids == SAMPLE.subset(str(path)).ids == CHOSEN[:2]
     path.write_text(f"{CHOSEN[0]}\nevidencebench_sampel_id_4\n", encoding="utf-8")
-    with pytest.raises(UnknownInstanceError, match=rf"^{re.escape(str(path))}: no .*did you mean '{CHOSEN[1]}'"):
+    with pytest.raises(UnknownInstanceError, match=rf"^{re.escape(str(path))}: .*'{CHOSEN[1]}'"):
         SAMPLE.subset(path)
 
 
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ([], DataError, "ids: expected the id of an instance or more, got none"),
-        ([*CHOSEN, CHOSEN[0]], DataError, f"ids: '{CHOSEN[0]}' stands more than once"),
-        (["zzz"], UnknownInstanceError, f"no instance 'zzz' in sample.json; its ids look like '{SAMPLE.ids[0]}'"),
-        ("a,b", DataError, "a,b: cannot be read: .*expected instance ids, or the path of a file of one id a line"),
-        (3, TypeError, "expected instance ids, or the path of a file of one id a line, got 3"),
-        ([3], TypeError, "expected an instance id, such as 'evidencebench_sample_id_0', got 3"),
+        ([], DataError, "ids: .*none"),
+        ([*CHOSEN, CHOSEN[0]], DataError, f"ids: '{CHOSEN[0]}'"),
+        (["zzz"], UnknownInstanceError, rf"'zzz' in sample\.json.*'{SAMPLE.ids[0]}'"),
+        ("a,b", DataError, "a,b: .*one id a line"),
+        (3, TypeError, "path of a file.*3"),
+        ([3], TypeError, "evidencebench_sample_id_0.*3"),
     ],
 )
 def test_ids_that_choose_nothing_are_refused_in_words(given: Any, error: type[Exception], words: str) -> None:
@@ -89,7 +89,7 @@ def test_a_run_is_resumed_with_the_same_subset_only(tmp_path: Path) -> None:
     execute("bm25", PART, path)
     assert execute("bm25", SAMPLE.subset(reversed(CHOSEN)), path).n_resumed == 3
     for other in (SAMPLE, SAMPLE.subset(SAMPLE.ids[:3])):
-        with pytest.raises(RunMismatchError, match=r"ids was '3 ids, sha256:[0-9a-f]{12}', now '"):
+        with pytest.raises(RunMismatchError, match="ids was"):
             execute("bm25", other, path)
 
 
@@ -107,12 +107,12 @@ def test_a_run_of_a_subset_is_scored_on_it_whatever_data_is_given(tmp_path: Path
     expected = evaluate({"it": BM25()}, PART, "er_at_10")["it"]["er_at_10"]
     assert all(one.ids == CHOSEN and one.recalls.tolist() == expected.recalls.tolist() for one in scores)
     assert all(scored.n_instances == 3 for scored in found)
-    with pytest.raises(RunMismatchError, match=rf"\(part.jsonl: 3, whole.jsonl: 10\).*--ids: .*{CHOSEN[2]}"):
+    with pytest.raises(RunMismatchError, match=rf"part\.jsonl: 3, whole\.jsonl: 10.*--ids.*{CHOSEN[2]}"):
         score_runs(paths, SAMPLE)
     # Four were chosen: the three that were not asked are not left out unseen.
-    with pytest.raises(RunMismatchError, match=r"different parts of the 4 instances \(bm25: 1\)"):
+    with pytest.raises(RunMismatchError, match=r"4 .*bm25: 1"):
         score_runs(paths[0], SAMPLE.subset(SAMPLE.ids[:4]))
-    with pytest.raises(RunMismatchError, match="no instance in common"):
+    with pytest.raises(RunMismatchError, match="in common"):
         score_runs(paths[0], SAMPLE.subset(SAMPLE.ids[:1]))
 
 

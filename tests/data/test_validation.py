@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import FileReport, UnreadableError, Violation, check_record, validate_files
+from doors import FileReport, UnreadableError, Violation, validate_files
 from evidencebench import TASKS, Dataset, answers_from, evaluate, make_system, open_dataset, validate_file
 from kit.examples import examples
 from kit.strategies import json_values
@@ -238,9 +238,10 @@ def test_what_the_100k_dialect_allows_is_valid_and_counted(
 @pytest.mark.parametrize(
     "mark", [{"systematic_review_id": 7}, {"sentence_types_in_candidate_pool/0": "section name"}], ids=name_of
 )
-def test_a_review_or_one_type_with_a_space_is_enough_for_the_100k_dialect(mark: Change) -> None:
-    (found,) = check_record("x", changed(mark | {"aspect2sentence_indices/a1/2": 1}))
-    assert (found.rule, found.severity) == ("unique", "warning")
+def test_a_review_or_one_type_with_a_space_is_enough_for_the_100k_dialect(mark: Change, tmp_path: Path) -> None:
+    report = report_on(tmp_path / "file.json", {"x": changed(mark | {"aspect2sentence_indices/a1/2": 1})})
+    assert report.is_valid
+    assert [found.rule for found in report.warnings] == ["unique"]
 
 
 def test_each_fault_is_one_violation_that_says_where_and_what_in_file_order(tmp_path: Path) -> None:
@@ -272,9 +273,12 @@ def test_each_fault_is_one_violation_that_says_where_and_what_in_file_order(tmp_
     assert places(report.violations)[-3:] == no_objects
 
 
-def test_an_evaluation_that_is_not_of_results_is_not_said_to_be_and_a_long_value_is_cut_in_the_message() -> None:
-    found = check_record("x", changed({AT_10: GONE, ASPECTS: GONE, "hypothesis": ["long" * 1000]}))
-    got = {one.path: (one.expected, one.got) for one in found}
+def test_an_evaluation_that_is_not_of_results_is_not_said_to_be_and_a_long_value_is_cut_in_the_message(
+    tmp_path: Path,
+) -> None:
+    record = changed({AT_10: GONE, ASPECTS: GONE, "hypothesis": ["long" * 1000]})
+    report = report_on(tmp_path / "file.json", {"x": record})
+    got = {one.path: (one.expected, one.got) for one in report.violations}
     assert got[f"$.{AT_10}"] == ("an evaluation, or null", "nothing")
     assert len(got["$.hypothesis"][1]) < 100
 

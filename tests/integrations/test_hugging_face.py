@@ -133,8 +133,8 @@ def test_names_of_splits_that_cannot_be_and_broken_instances_are_refused_and_no_
     (tmp_path / "bad.json").write_text('{"a": {"hypothesis": 1}}')
     bad = open_dataset(tmp_path / "bad.json")
     for names, data, words in (
-        (["../x"], SAMPLE, "expected a name of letters"),
-        (["train", "train"], SAMPLE, "expected each name once"),
+        (["../x"], SAMPLE, "letters"),
+        (["train", "train"], SAMPLE, "once"),
         (["train"], bad, r"bad\.json: a: "),
     ):
         parts = [HubSplit(name=name, dataset=data, licence="MIT") for name in names]

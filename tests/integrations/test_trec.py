@@ -225,21 +225,21 @@ def test_a_frame_of_other_tools_is_read_unless_it_lacks_a_column_or_has_a_senten
     frame = pytest.importorskip(library, reason=f"needs {library}").DataFrame
     given = {"qid": ["a", "a"], "docno": ["a#00001", "a#00000"], "score": [2.0, 1.0]}
     assert answers_of_frame(frame(given)) == {"a": {"a#00001": 2.0, "a#00000": 1.0}}
-    with pytest.raises(AnswerError, match="expected the columns qid, docno and score, got qid, docno"):
+    with pytest.raises(AnswerError, match="qid, docno and score, got qid, docno"):
         answers_of_frame(frame({"qid": ["a"], "docno": ["1"]}))
-    with pytest.raises(AnswerError, match="a: '1' occurs twice"):
+    with pytest.raises(AnswerError, match=r"a: '1' .*twice"):
         answers_of_frame(frame(given | {"docno": ["1", "1"]}))
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("q 0 d", r"q\.txt: line 1: expected 4 columns \(qid subtopic docno rel\), got 3"),
-        ("\nq 0 d x", r"line 2: expected a whole number as relevance, got 'x'"),
-        ("", r"q\.txt: holds no qrels; expected lines of 'qid subtopic docno rel'"),
-        ("evidencebench_sample_id_11 a 1 1", r"judges 'evidencebench_sample_id_11' \(did you mean"),
-        ("evidencebench_sample_id_1 a 999 1", r"expected sentences 0\.\.\d+ of the paper, got '999'"),
-        ("evidencebench_sample_id_1 a x#3 1", r"expected a sentence of 'evidencebench_sample_id_1', got 'x#3'"),
+        ("q 0 d", r"q\.txt: line 1: .*qid subtopic docno rel.*3"),
+        ("\nq 0 d x", "line 2: .*'x'"),
+        ("", "no qrels"),
+        ("evidencebench_sample_id_11 a 1 1", "'evidencebench_sample_id_11' .*did you mean"),
+        ("evidencebench_sample_id_1 a 999 1", r"0\.\.\d+ .*'999'"),
+        ("evidencebench_sample_id_1 a x#3 1", "'evidencebench_sample_id_1', got 'x#3'"),
     ],
 )
 def test_qrels_that_do_not_fit_are_refused_with_the_place(tmp_path: Path, lines: str, message: str) -> None:
@@ -249,7 +249,7 @@ def test_qrels_that_do_not_fit_are_refused_with_the_place(tmp_path: Path, lines:
 
 
 def test_an_empty_dict_of_qrels_is_refused_before_the_first_instance_is_taken() -> None:
-    with pytest.raises(DataError, match="got an empty dict"):
+    with pytest.raises(DataError, match="empty"):
         with_qrels(SAMPLE, {})
 
 
@@ -259,14 +259,14 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path, b
     (tmp_path / "bad.json").write_text('{"a": {"hypothesis": 1}}')
     (tmp_path / "answers.json").write_text(f'{{"{SAMPLE.ids[2]}": [1, 9999]}}')
     refused: list[tuple[Dataset, list[RunFile], type[Exception], str]] = [
-        (open_dataset(tmp_path / "spaced.json"), [], DataError, "'dev 4': expected a name without white space"),
+        (open_dataset(tmp_path / "spaced.json"), [], DataError, "'dev 4': .*white space"),
         (open_dataset(tmp_path / "bad.json"), [], FormatError, r"bad\.json: a: "),
-        (SAMPLE, [as_run({"other": Ranking(sentences=(1,))})], RunMismatchError, "answers 'other'"),
+        (SAMPLE, [as_run({"other": Ranking(sentences=(1,))})], RunMismatchError, "'other'"),
         (
             *(SAMPLE, [open_run(tmp_path / "answers.json")], AnswerError),
-            rf"answers\.json: {SAMPLE.ids[2]}: selects sentence 9999, .*take it out",
+            rf"answers\.json: {SAMPLE.ids[2]}: .*9999",
         ),
-        (SAMPLE, [bm25, bm25], DataError, r"another run would be written as 'runs/bm25\.run' too"),
+        (SAMPLE, [bm25, bm25], DataError, r"'runs/bm25\.run'"),
     ]
     for dataset, runs, error, message in refused:
         with pytest.raises(error, match=message):
@@ -280,7 +280,7 @@ def test_a_run_with_answers_by_task_is_a_file_a_task(tmp_path: Path) -> None:
     report = write_trec(tmp_path / "trec", SAMPLE, [run])
     assert set(report.runs) == {"runs/oracle.er_at_optimal.run", "runs/oracle.er_at_10.run"}
     assert set(subtopic_recalls(tmp_path / "trec", "qrels.all.txt", "oracle.er_at_optimal.run", 20).values()) == {1.0}
-    with pytest.raises(RunError, match="has other answers for each task: name one of er_at_10, er_at_optimal"):
+    with pytest.raises(RunError, match="er_at_10, er_at_optimal"):
         run_dict(run)
     assert len(run_dict(run, task_named("er_at_10"))) == len(SAMPLE)
 

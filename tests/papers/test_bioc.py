@@ -137,4 +137,4 @@ def test_each_document_of_a_collection_is_a_paper_with_a_name_of_its_own_or_meta
     *papers, last = read_all_content(json.dumps({"PubTator3": documents}).encode(), name="tea.json")
     names = [one.name for one in papers if isinstance(one, Paper)]
     assert names == ["tea.json#1", "tea.json#2", "tea.json#8", "tea.json#4"]
-    assert "tea.json#9: BioC JSON: expected a paper with its body, got metadata only: its abstract" in str(last)
+    assert all(part in str(last) for part in ("tea.json#9: BioC JSON", "metadata only"))

@@ -1,5 +1,6 @@
 """Papers fetched from a service that lies, hangs and errs: a file is whole or absent, and each failure says why."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,40 +78,36 @@ def test_a_busy_service_is_given_the_time_that_it_asks_for_up_to_a_minute(tmp_pa
 
 
 def test_a_paper_that_is_not_to_be_had_is_refused_with_the_reason(tmp_path: Path) -> None:
-    for asked, reason in {
-        "10.1000/none": "Europe PMC knows no such paper; check the id",
-        "PMC33": "it is not open access; Europe PMC hands out the full text of open-access papers only",
-        "10.1000/THREE": "it is not open access; Europe PMC hands out the full text of open-access papers only",
-        "PMID:4": "it is not in PubMed Central, so that Europe PMC has no full text of it",
+    for asked, words in {
+        "10.1000/none": "knows no such paper; check the id",
+        "PMC33": "not open access",
+        "10.1000/THREE": "not open access",
+        "PMID:4": "not in PubMed Central",
     }.items():
-        assert refusal(tmp_path, asked=asked) == reason
+        assert words in refusal(tmp_path, asked=asked)
 
 
 @pytest.mark.parametrize(
     ("place", "trouble", "words"),
     [
-        (SEARCH, answer(404), "expected the result of a search, got the answer 404 Not Found; check the network"),
-        (SEARCH, answer(200, b"<html>Log in</html>"), "/search: expected the JSON of a search, got a web page; check"),
-        (SEARCH, answer(200, b'{"hitCount": 1}'), "expected the JSON of a search, got something else"),
-        (SEARCH, answer(200, b"{" * 5_000_000), "expected at most 4,194,304 bytes, got more"),
-        (FILE, answer(404), "got the answer 404 Not Found; the service has no XML of it: get its PDF from"),
-        (FILE, answer(403), "got the answer 403 Forbidden"),
-        (FILE, answer(200, b"<!DOCTYPE html><html><article><body>Log in"), "an article in JATS XML, got a web page"),
+        (SEARCH, answer(404), "404 Not Found; check the network"),
+        (SEARCH, answer(200, b"<html>Log in</html>"), "JSON of a search, got a web page"),
+        (SEARCH, answer(200, b'{"hitCount": 1}'), "JSON of a search"),
+        (SEARCH, answer(200, b"{" * 5_000_000), "4,194,304 bytes"),
+        (FILE, answer(404), "404 Not Found; the service has no XML of it: get its PDF from"),
+        (FILE, answer(403), "403 Forbidden"),
+        (FILE, answer(200, b"<!DOCTYPE html><html><article><body>Log in"), "JATS XML, got a web page"),
         (FILE, answer(200, b"%PDF-1.7 <article><body>"), "fullTextXML: "),
-        (FILE, answer(200, b"Tea lowered blood pressure."), "expected an article in JATS XML, got text"),
-        (FILE, answer(200), "fullTextXML: expected a paper"),
+        (FILE, answer(200, b"Tea lowered blood pressure."), "JATS XML, got text"),
+        (FILE, answer(200), "expected a paper"),
         (FILE, answer(200, b"<article><front/></article>"), "metadata only"),
         (FILE, answer(200, ONE[:-20]), "the file is cut off"),
-        (FILE, answer(200, article("Coffee", pmcid="PMC22")), "expected PMC1280405, got PMC22"),
-        (FILE, answer(200, ONE, Content_Length=99_999_999), "expected at most 67,108,864 bytes, got more"),
-        (FILE, chunked(*[b"<article>" * 9999] * 999), "expected at most 67,108,864 bytes, got more"),
-        (
-            FILE,
-            redirect("http://localhost:1/elsewhere.xml"),
-            "on the same host and port, got one to http://localhost:1",
-        ),
-        (FILE, redirect("http://127.0.0.1:99999/elsewhere.xml"), "expected an http or https address, got another"),
-        (FILE, redirect("file:///etc/hostname"), "expected a redirect to an http or https address"),
+        (FILE, answer(200, article("Coffee", pmcid="PMC22")), "PMC1280405, got PMC22"),
+        (FILE, answer(200, ONE, Content_Length=99_999_999), "67,108,864 bytes"),
+        (FILE, chunked(*[b"<article>" * 9999] * 999), "67,108,864 bytes"),
+        (FILE, redirect("http://localhost:1/elsewhere.xml"), "http://localhost:1"),
+        (FILE, redirect("http://127.0.0.1:99999/elsewhere.xml"), "http or https address"),
+        (FILE, redirect("file:///etc/hostname"), "http or https address"),
     ],
 )
 def test_a_wrong_answer_is_final_and_said(tmp_path: Path, place: str, trouble: Behaviour, words: str) -> None:
@@ -122,7 +119,7 @@ def test_a_redirect_is_followed_on_the_same_host_and_port_and_no_other_is_asked(
         there = f"{base_url(elsewhere)}/PMC1280405/fullTextXML"
         for place in (SEARCH, FILE):
             said = refusal(tmp_path, (place, redirect(there)))
-            assert f"redirect on the same host and port, got one to {there}" in said
+            assert f"same host and port, got one to {there}" in said
         assert elsewhere.log == []
     with europe_pmc((FILE, redirect("fullTextXML?again"))) as server:
         (paper,) = get(server, tmp_path)
@@ -133,14 +130,14 @@ def test_a_redirect_is_followed_on_the_same_host_and_port_and_no_other_is_asked(
 @pytest.mark.parametrize("pmcid", ["../../PMC1", "/etc/passwd", "PMC1/../../x", "PMC1\n", None])
 def test_no_name_of_a_file_comes_from_the_service(tmp_path: Path, pmcid: str | None) -> None:
     lie = search([OPEN | {"pmcid": pmcid}])
-    assert "it is not in PubMed Central" in refusal(tmp_path, (SEARCH, lie), asked=OPEN["doi"])
+    assert "not in PubMed Central" in refusal(tmp_path, (SEARCH, lie), asked=OPEN["doi"])
 
 
 def test_other_papers_among_the_results_are_passed_over(tmp_path: Path) -> None:
     with europe_pmc((SEARCH, search([OTHER, OPEN | {"isOpenAccess": "N"}, OPEN]))) as server:
         (paper,) = get(server, tmp_path, OPEN["doi"])
     assert (paper.pmcid, paper.reason) == ("PMC1280405", "")
-    assert "knows no such paper" in refusal(tmp_path / "other", (SEARCH, search([OTHER])))
+    assert "no such paper" in refusal(tmp_path / "other", (SEARCH, search([OTHER])))
 
 
 # A service that is down.
@@ -149,7 +146,7 @@ def test_other_papers_among_the_results_are_passed_over(tmp_path: Path) -> None:
 def test_after_three_silent_papers_no_more_are_asked_for_and_the_others_are_kept(tmp_path: Path) -> None:
     down = [(SEARCH, answer(503))] * 12
     with europe_pmc(*[(FILE, answer(200, ONE)), *down]) as server:
-        with pytest.raises(FailingServerError, match=r"no answer in 4 attempts.*503.*3 papers in a row"):
+        with pytest.raises(FailingServerError, match=r"4 attempts.*503.*3 papers in a row"):
             get(server, tmp_path, "PMC1", "PMC2", "PMC3", "PMC4")
         assert len(server.log) == 12
         assert len((tmp_path / "papers.csv").read_text().splitlines()) == 1 + 3
@@ -166,7 +163,7 @@ def stall(exchange: Exchange) -> None:
 @pytest.mark.parametrize("trouble", [hang, stall])
 def test_a_service_that_hangs_is_left_after_the_timeout(tmp_path: Path, trouble: Behaviour) -> None:
     words = refusal(tmp_path, (SEARCH, trouble), (SEARCH, trouble), timeout_seconds=0.2, attempts=2)
-    assert "no answer in 2 attempts, the last failed: timed out" in words
+    assert "2 attempts, the last failed: timed out" in words
 
 
 # What is in the folder.
@@ -205,10 +202,7 @@ def test_a_file_that_is_not_the_one_of_the_index_is_named_and_neither_held_nor_r
     with europe_pmc(*script) as server:
         for _ in range(2):  # what the first time writes into the index changes nothing
             (paper,) = get(server, tmp_path, asked)
-            assert paper.reason == (
-                "PMC1280405.xml: expected the file that was fetched, got one with another sha256 than papers.csv has; "
-                "delete it, or replace it with --overwrite"
-            )
+            assert re.match(r"PMC1280405\.xml: .*another sha256 than papers\.csv.*--overwrite", paper.reason)
         assert (tmp_path / whole.file).read_bytes() == ONE[:100]
         assert (paper.id, paper.sha256) == (str(public_id(asked)), whole.sha256)
         (again,) = get(server, tmp_path, overwrite=True)
@@ -251,7 +245,7 @@ def test_what_the_service_says_neither_breaks_the_index_nor_makes_a_formula_of_i
 def test_another_table_of_the_same_name_is_not_touched_and_nothing_is_asked(tmp_path: Path) -> None:
     (tmp_path / "papers.csv").write_text("title,year\nTea,2020\n")
     with europe_pmc() as server:
-        with pytest.raises(DataError, match=r"papers\.csv: expected the columns id,pmcid,.*got another table; rename"):
+        with pytest.raises(DataError, match=r"papers\.csv: .*id,pmcid,.*rename"):
             get(server, tmp_path)
         assert server.log == []
     assert (tmp_path / "papers.csv").read_text() == "title,year\nTea,2020\n"

@@ -118,15 +118,12 @@ _BODY = "<p>We asked 120 adults about tea, and no one else. " + "Pressure fell b
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("<!doctype html><p>Are you a robot?", "got a page that says 'Are you a robot'; open the article in a browser"),
-        ("<html><body><p>Tea.</p></body></html>", "got a page almost without paragraphs; give the page of the article"),
-        (
-            "<html>" + f"<article><h2>Tea</h2>{_BODY}</article>" * 6,
-            "got a list of articles, as search results are; give",
-        ),
-        (f"<html><h1>T</h1><div id='abstract'>{_BODY}</div></html>", "metadata only: its abstract, but no body"),
-        ("<html><meta charset='punycode'>\xe9</html>".encode("latin-1"), "a known encoding, got encoding='punycode'"),
-        ("<html><p>\xe9</p></html>".encode("latin-1"), "line 1: expected UTF-8 text, got the byte 0xe9"),
+        ("<!doctype html><p>Are you a robot?", "'Are you a robot'; open the article in a browser"),
+        ("<html><body><p>Tea.</p></body></html>", "almost without paragraphs"),
+        ("<html>" + f"<article><h2>Tea</h2>{_BODY}</article>" * 6, "a list of articles"),
+        (f"<html><h1>T</h1><div id='abstract'>{_BODY}</div></html>", "metadata only: its abstract"),
+        ("<html><meta charset='punycode'>\xe9</html>".encode("latin-1"), "'punycode'"),
+        ("<html><p>\xe9</p></html>".encode("latin-1"), "0xe9"),
     ],
 )
 def test_a_page_without_an_article_is_refused_in_words(content: str | bytes, message: str) -> None:

@@ -213,8 +213,8 @@ def test_each_article_of_a_set_is_a_paper(wrapper: str, tmp_path: Path) -> None:
         (f"{path}#1", ("T", "Body 1.")),
         (f"{path}#2", ("T", "Body 2.")),
     ]
-    assert f"{path}#3: JATS XML: expected a paper with its body, got metadata only: a title" in str(third)
-    with pytest.raises(UnreadableError, match=r"expected one paper, got 3 papers \(.*#1, .*#2\); write each into"):
+    assert all(part in str(third) for part in (f"{path}#3: JATS XML", "its body", "metadata only: a title"))
+    with pytest.raises(UnreadableError, match=r"one paper, got 3 papers \(.*#1, .*#2\).*each into"):
         read_paper(path)
 
 
@@ -230,19 +230,17 @@ def test_an_article_without_a_body_stands_for_its_sub_articles() -> None:
 
 @pytest.mark.parametrize("body", ["", "<body><sec><title>Tea</title></sec></body>", "<body><fig>x</fig></body>"])
 def test_an_article_without_its_text_is_refused_as_metadata_only(body: str) -> None:
-    with pytest.raises(
-        UnreadableError, match=r"tea.xml: JATS XML: expected .* got metadata only: its abstract, but no"
-    ):
+    with pytest.raises(UnreadableError, match="metadata only: its abstract"):
         read_content(f"<article>{FRONT}{body}</article>".encode(), name="tea.xml")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<article/>", "got metadata only: no text"),
-        (b"<PubmedArticleSet><PubmedArticle><Article/></PubmedArticle></PubmedArticleSet>", "XML of PubMed: expected"),
-        (b"<?xml version='1.0'?><note><p>Tea</p></note>", "got XML that begins with <note>"),
-        (b"<article><body><p>Tea", "the file is cut off"),
+        (b"<article/>", "metadata only: no text"),
+        (b"<PubmedArticleSet><PubmedArticle><Article/></PubmedArticle></PubmedArticleSet>", "XML of PubMed"),
+        (b"<?xml version='1.0'?><note><p>Tea</p></note>", "<note>"),
+        (b"<article><body><p>Tea", "cut off"),
     ],
 )
 def test_other_xml_is_refused(content: bytes, message: str) -> None:

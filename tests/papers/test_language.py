@@ -61,11 +61,11 @@ def test_a_paper_and_a_question_in_another_language_are_told(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = _ABSTRACTS["German"]
-    said = "The paper reads as German; the finder was trained on English."
-    assert read_content(f"{text}\nEr sank.\n".encode(), name="x").warnings == (said,)
+    (told,) = read_content(f"{text}\nEr sank.\n".encode(), name="x").warnings
+    assert "reads as German; the finder was trained on English" in told
     monkeypatch.chdir(tmp_path)
     Path("x.txt").write_text("Tea lowers pressure.\nWater does not.\n")
     found = command("find {Senkt Tee den Blutdruck bei Frauen?} x.txt")
     assert found.code == 0
-    assert "warning: 'Senkt Tee den Blutdruck bei Frauen?' reads as German; the finder was" in found.err
+    assert "warning: 'Senkt Tee den Blutdruck bei Frauen?' reads as German" in found.err
     assert "reads as" not in command("find {tea pressure} x.txt").err

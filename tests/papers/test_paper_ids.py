@@ -43,7 +43,7 @@ def test_every_usual_spelling_is_read(normal: str) -> None:
     ],
 )
 def test_what_is_no_id_is_refused_in_words(text: str) -> None:
-    with pytest.raises(DataError, match=r"expected the id of a paper, got another text; write a PMCID \(PMC1280405\)"):
+    with pytest.raises(DataError, match=r"id of a paper.*PMC1280405"):
         public_id(text)
 
 
@@ -60,5 +60,5 @@ def test_an_id_is_read_again_as_it_is_shown_and_holds_nothing_that_ends_a_query(
 def test_ids_stand_one_a_line_and_an_error_names_the_line() -> None:
     lines = ["# my review", "", "PMC1", "  9000312  "]
     assert list(map(str, public_ids(lines, name="ids.txt"))) == ["PMC1", "PMID:9000312"]
-    with pytest.raises(DataError, match=r"ids\.txt: line 5: 'title': expected the id of a paper"):
+    with pytest.raises(DataError, match=r"ids\.txt: line 5: 'title'"):
         public_ids([*lines, "title"], name="ids.txt")

@@ -129,9 +129,9 @@ def test_a_scanned_a_damaged_and_an_encrypted_pdf_are_refused_with_that_word() -
         scanned.end_page()
     encrypted.paragraph(72, 80, " ".join(sentences(4)))
     for content, said in (
-        (scanned.pdf(), "scanned: 2 of 2 pages hold no text.*recognise its text"),
-        (encrypted.pdf(), "encrypted: it opens only with a password"),
-        (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3 nothing", "damaged: PDFium cannot open it; fetch it again"),
+        (scanned.pdf(), "scanned: 2 of 2 pages .*recognise its text"),
+        (encrypted.pdf(), "encrypted: .*password"),
+        (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3 nothing", "damaged: .*fetch it again"),
     ):
         with pytest.raises(UnreadableError, match=rf"tea\.pdf: PDF: {said}"):
             read_content(content, name="tea.pdf")

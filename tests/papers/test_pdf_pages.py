@@ -32,31 +32,33 @@ def test_a_page_that_cannot_be_opened_is_told_and_the_others_are_read() -> None:
     paper = read_content(_without_pages(_three_pages(), b"4 0 R 98 0 R 6 0 R"), name="tea.pdf")
     assert paper.sentences == (*sentences(8, start=8), *sentences(8, start=24))
     assert {place.page for place in paper.places} == {1, 3}
-    assert paper.warnings == ("Page 2 could not be opened; fetch the PDF again to have all of it.",)
+    (told,) = paper.warnings
+    assert told.startswith("Page 2 could not be opened")
     assert paper.loss.left_out == {"page 2, which could not be opened": LeftOut(n_elements=1, n_characters=0)}
     paper = read_content(_without_pages(_three_pages(), b"98 0 R 5 0 R 99 0 R"), name="tea.pdf")
-    assert paper.warnings[0].startswith("Pages 1, 3 could not be opened")
+    assert paper.warnings[0].startswith("Pages 1, 3 ")
     content = _without_pages(_three_pages(), b"97 0 R 98 0 R 99 0 R")
-    with pytest.raises(UnreadableError, match=r"tea\.pdf: PDF: damaged: none of its 3 pages can be opened; fetch it"):
+    with pytest.raises(UnreadableError, match="none of its 3 pages"):
         read_content(content, name="tea.pdf")
 
 
 def test_a_page_without_text_among_others_is_told() -> None:
     paper = read_content(_three_pages(empty=(3,)), name="tea.pdf")
     assert len(paper.sentences) == 16
-    assert paper.warnings == ("There is hardly any text on page 3; pictures of text are not read.",)
+    (told,) = paper.warnings
+    assert "hardly any text on page 3" in told
     assert list(paper.loss.left_out) == ["page 3, with hardly any text"]
 
 
 def test_text_whose_fonts_do_not_say_which_letters_they_show_is_refused_or_told() -> None:
-    said = "is gibberish: its fonts do not say which letters they show"
-    with pytest.raises(UnreadableError, match=rf"PDF: the text of 2 of 3 pages {said}; .*ocrmypdf --force-ocr"):
+    with pytest.raises(UnreadableError, match=r"2 of 3 pages .*gibberish.*fonts.*ocrmypdf --force-ocr"):
         read_content(_three_pages(gibberish=(1, 3)), name="tea.pdf")
     paper = read_content(_three_pages(gibberish=(2,)), name="tea.pdf")
-    assert paper.warnings == (f"The text of page 2 {said}.",)
+    (told,) = paper.warnings
+    assert "page 2 is gibberish" in told
     sheet = Sheet()
     sheet.paragraph(72, 80, "\u2460\u2702\u25a0 \u2706\u2709\u2764 " * 60, font="ZapfDingbats")
-    with pytest.raises(UnreadableError, match="is gibberish"):
+    with pytest.raises(UnreadableError, match="gibberish"):
         read_content(sheet.pdf(), name="tea.pdf")
 
 

@@ -50,7 +50,7 @@ def test_every_line_is_one_sentence_in_order(words: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["", "\n \n", "\u200b\n", "# Only a heading\n", "TITLE:\nTea\n"])
 def test_a_text_without_sentences_is_refused(text: str) -> None:
-    with pytest.raises(UnreadableError, match=r"tea\.txt: expected a paper as text, got no sentence"):
+    with pytest.raises(UnreadableError, match="no sentence"):
         read_plain(text.encode(), name="tea.txt")
 
 
@@ -62,9 +62,9 @@ def test_text_is_decoded_by_its_mark(encoding: str) -> None:
 
 
 def test_a_file_longer_than_any_book_and_an_empty_hypothesis_are_refused() -> None:
-    with pytest.raises(UnreadableError, match="expected at most 20,000,000 characters, got 20,000,001; a paper has"):
+    with pytest.raises(UnreadableError, match="20,000,000 characters, got 20,000,001"):
         read_plain(b"x" * (MOST_CHARACTERS + 1), name="tea.txt")
-    with pytest.raises(UnreadableError, match="hypothesis: expected a sentence"):
+    with pytest.raises(UnreadableError, match="hypothesis"):
         read_plain(b"A.", name="tea.txt").query_for(" ")
 
 

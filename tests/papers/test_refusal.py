@@ -18,27 +18,24 @@ _JATS = "<article><front><article-title>Tea</article-title></front>\n<body><p>It
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            b"PK\x03\x04 word/document.xml",
-            r"it is a ZIP archive, but no whole \.docx or \.epub; unpack it, or save it as \.docx",
-        ),
-        (gzip.compress(_SENTENCES.encode(), mtime=0), "it is packed by gzip; unpack it first with gunzip"),
-        (b"{\\rtf1\\ansi Tea.}", "it is RTF"),
-        (_SENTENCES.encode("utf-16-le"), "it is UTF-16 without a mark, or no text; save it as UTF-8"),
-        (_SENTENCES.encode("utf-16")[:-1], "line [0-9]+: expected UTF-16-LE text, got the byte 0x0a; save it as UTF-8"),
-        (b"Tea.\n\x00\x01\n" + _SENTENCES.encode(), "it is binary, with bytes of zero"),
-        ("Tea.\nIt was naïve.\n".encode("cp1252"), "line 2: expected UTF-8 text, got the byte 0xef; save it as UTF-8"),
-        (_JATS.encode(), "it is markup, as XML and HTML are; take its text out first"),
-        (b"<?xml version='1.0'?>\n" + _JATS.encode(), "it is markup"),
-        (b"<!DOCTYPE html>\n<p>Tea.", "it is markup"),
-        (b"\n  <TEI xmlns='x'>\nTea.", "it is markup"),
-        (b"Tea\n<p>It fell.</p>\n<p>It rose.</p>\nThe end.", "it is markup"),
-        (json.dumps({"sentences": ["It fell."]}).encode(), "it is JSON; write its text as plain text first"),
-        (json.dumps(["It fell."], indent=1).encode(), "it is JSON"),
-        (b'{"text": "It fell."}\n{"text": "It rose."}\n', "it is JSON"),
-        (b'{\n "id_0": {\n  "hypothesis": "It is cut he', "it is JSON"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "it is a picture; recognise its text first, as with tesseract"),
-        (b"\\documentclass{article}\n\\begin{document}\nTea.", "it is LaTeX; take its text out first, as with detex"),
+        (b"PK\x03\x04 word/document.xml", r"ZIP archive.*\.docx or \.epub.*unpack it"),
+        (gzip.compress(_SENTENCES.encode(), mtime=0), "gzip; .*gunzip"),
+        (b"{\\rtf1\\ansi Tea.}", "RTF"),
+        (_SENTENCES.encode("utf-16-le"), "UTF-16 without a mark.*save it as UTF-8"),
+        (_SENTENCES.encode("utf-16")[:-1], "line [0-9]+: .*UTF-16-LE.*0x0a"),
+        (b"Tea.\n\x00\x01\n" + _SENTENCES.encode(), "binary"),
+        ("Tea.\nIt was naïve.\n".encode("cp1252"), "line 2: .*UTF-8.*0xef"),
+        (_JATS.encode(), "markup, .*take its text out"),
+        (b"<?xml version='1.0'?>\n" + _JATS.encode(), "markup"),
+        (b"<!DOCTYPE html>\n<p>Tea.", "markup"),
+        (b"\n  <TEI xmlns='x'>\nTea.", "markup"),
+        (b"Tea\n<p>It fell.</p>\n<p>It rose.</p>\nThe end.", "markup"),
+        (json.dumps({"sentences": ["It fell."]}).encode(), "JSON; .*plain text"),
+        (json.dumps(["It fell."], indent=1).encode(), "JSON"),
+        (b'{"text": "It fell."}\n{"text": "It rose."}\n', "JSON"),
+        (b'{\n "id_0": {\n  "hypothesis": "It is cut he', "JSON"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "picture; .*tesseract"),
+        (b"\\documentclass{article}\n\\begin{document}\nTea.", "LaTeX; .*detex"),
     ],
 )
 def test_what_is_no_plain_text_is_refused_with_what_to_do(content: bytes, message: str) -> None:
@@ -83,7 +80,7 @@ def test_no_real_paper_is_refused(request: pytest.FixtureRequest, which: str) ->
 
 
 def test_more_than_a_paper_has_is_refused() -> None:
-    with pytest.raises(UnreadableError, match="at most 50,000 sentences, got 50,001; a paper has hundreds"):
+    with pytest.raises(UnreadableError, match="50,000 sentences, got 50,001"):
         read_content(b"Tea.\n" * 50_001, name="tea.txt")
-    with pytest.raises(UnreadableError, match="at most 100,000 characters, got one of 100,003; it may be data"):
+    with pytest.raises(UnreadableError, match="100,000 characters, got one of 100,003"):
         read_content(b"tea " * 25_000 + b"end", name="tea.txt")

@@ -58,4 +58,4 @@ def test_a_corpus_has_several_papers_and_each_without_a_body_is_refused() -> Non
     first, second = read_all_content(f"<teiCorpus>{TEI}{bare}</teiCorpus>".encode(), name="tea.xml")
     assert isinstance(first, Paper)
     assert first.name == "tea.xml#1"
-    assert "tea.xml#2: TEI XML: expected a paper with its body, got metadata only: its abstract" in str(second)
+    assert all(part in str(second) for part in ("tea.xml#2: TEI XML", "metadata only"))

@@ -75,12 +75,12 @@ def test_names_and_attributes_lose_their_namespaces() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "line 1, column 1: expected well-formed XML, got an error: no element found"),
-        (b"<a>\n<p>Tea", r"line 2, column 7: expected </p>, got the end of the file; the file is cut off"),
-        (b"<a>\n<p>Tea</b></a>", r"line 2, column 9: expected well-formed XML, got an error: mismatched tag"),
-        (b'<?xml version="1.0" encoding="punycode"?><a/>', "expected a known encoding, got encoding='punycode'"),
-        (b"<a>" * (MOST_DEPTH + 1), f"line 1, column 769: expected at most {MOST_DEPTH} elements within each other"),
-        (b"<a>\x0b</a>", "line 1, column 4: expected well-formed XML"),
+        (b"", "line 1, column 1: .*well-formed XML.*no element found"),
+        (b"<a>\n<p>Tea", "line 2, column 7: .*</p>.*cut off"),
+        (b"<a>\n<p>Tea</b></a>", "line 2, column 9: .*mismatched tag"),
+        (b'<?xml version="1.0" encoding="punycode"?><a/>', ".*'punycode'"),
+        (b"<a>" * (MOST_DEPTH + 1), f"line 1, column 769: .*{MOST_DEPTH} elements"),
+        (b"<a>\x0b</a>", "line 1, column 4"),
     ],
 )
 def test_a_broken_file_is_refused_with_its_line_and_what_to_do(content: bytes, message: str) -> None:

@@ -125,14 +125,14 @@ _DEEP = "<w:p>" + "<w:hyperlink>" * 5000 + "</w:hyperlink>" * 5000 + "</w:p>"
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (docx(footnotes=f'<!DOCTYPE a [<!ENTITY e "e">]><w:footnotes {_W}/>'), "XML without declarations"),
-        (docx(footnotes=f'<!DOCTYPE a [<!ENTITY e "e">]><a {_W}/>'.encode("utf-16")), "XML without declarations"),
-        (docx(styles=" " * (60 << 20)), r"at most [0-9,]+ bytes of text in the archive, got 62,9"),
-        (docx(_DEEP), "expected a Word document, got a damaged one"),
-        (docx(numbering="<w:numb"), r"a damaged one \(ExpatError.*; save it again"),
-        (docx(paragraph("Tea"))[:-30], "a ZIP archive, but no whole .docx or .epub"),
+        (docx(footnotes=f'<!DOCTYPE a [<!ENTITY e "e">]><w:footnotes {_W}/>'), "without declarations"),
+        (docx(footnotes=f'<!DOCTYPE a [<!ENTITY e "e">]><a {_W}/>'.encode("utf-16")), "without declarations"),
+        (docx(styles=" " * (60 << 20)), "bytes of text in the archive, got 62,9"),
+        (docx(_DEEP), "damaged"),
+        (docx(numbering="<w:numb"), "Word document, got a damaged one .*ExpatError.*save it again"),
+        (docx(paragraph("Tea"))[:-30], "no whole .docx or .epub"),
         (docx(paragraph("Tea")).replace(b"<w:p>", b"<w:q>"), "metadata only"),
-        (zipped({"META-INF/container.xml": "<container/>"}), "expected well-formed XML"),
+        (zipped({"META-INF/container.xml": "<container/>"}), "well-formed XML"),
     ],
     ids=["entities", "in UTF-16", "a bomb", "deep", "damaged XML", "cut off", "no text", "no package"],
 )
@@ -146,7 +146,7 @@ def test_without_mammoth_a_word_document_is_told_with_the_command_that_installs_
 ) -> None:
     monkeypatch.setitem(sys.modules, "mammoth", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(UnreadableError, match=r"x: reading .docx: needs mammoth.*'evidencebench\[docx\]'"):
+    with pytest.raises(UnreadableError, match=r"x: .*mammoth.*'evidencebench\[docx\]'"):
         read_content(docx(paragraph("Tea")), name="x")
 
 

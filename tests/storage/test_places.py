@@ -59,9 +59,7 @@ def test_where_a_file_system_has_no_locks_the_work_goes_on_with_a_warning(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _refuse(monkeypatch, number)
-    words = (
-        rf"a file system here has no locks \({os.strerror(number)}\): let no two commands write the same file at once"
-    )
+    words = f"locks .*{os.strerror(number)}.*no two commands"
     (tmp_path / ".y.abcdefgh.part").touch()  # another process may be writing it
 
     def write() -> None:
@@ -82,7 +80,7 @@ def test_where_a_file_system_has_no_locks_the_work_goes_on_with_a_warning(
 def test_another_error_of_a_lock_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _refuse(monkeypatch, errno.EIO)
     with (
-        pytest.raises(RunError, match="run: cannot be written: Input/output error"),
+        pytest.raises(RunError, match=r"run: .*Input/output error"),
         open_journal(tmp_path / "run", b"{"),
     ):
         pass
@@ -114,10 +112,9 @@ def test_an_empty_home_is_as_good_as_none(
 def test_a_home_that_is_not_known_is_said_in_words(
     folder: Callable[[Mapping[str, str]], Path | None], own: str, default: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(EvidenceBenchError, match=f"{own}: expected a folder, got '~nobody-here/x', whose home folder"):
+    with pytest.raises(EvidenceBenchError, match=f"{own}: .*'~nobody-here/x'"):
         folder({own: "~nobody-here/x"})
     monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)  # as in a container
-    words = f"HOME: expected this user's home folder, got nothing, .* set HOME, or {own} to a folder"
-    with pytest.raises(EvidenceBenchError, match=words):
+    with pytest.raises(EvidenceBenchError, match=f"HOME: .*nothing.*set HOME, or {own}"):
         folder({})
     assert folder({"HOME": "/home/ada"}) == Path("/home/ada") / default / "evidencebench"

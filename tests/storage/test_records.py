@@ -3,7 +3,6 @@
 import errno
 import os
 import random
-import re
 import stat
 import subprocess
 import sys
@@ -91,8 +90,7 @@ def test_a_file_that_was_made_otherwise_is_told_and_kept_and_a_header_alone_is_r
     keep_teas(path)
     keep_teas(path, MADE[0], header=bo)
     before = path.read_bytes()
-    words = r"teas.jsonl: was made with other settings: owner was 'Bo', now 'Ada'; choose another file, or start over"
-    with pytest.raises(RunMismatchError, match=words):
+    with pytest.raises(RunMismatchError, match=r"teas\.jsonl: .*owner was 'Bo', now 'Ada'.*start over"):
         keep_teas(path, MADE[1])
     assert path.read_bytes() == before
     assert keep_teas(path, MADE[1], overwrite=True) == []
@@ -100,16 +98,16 @@ def test_a_file_that_was_made_otherwise_is_told_and_kept_and_a_header_alone_is_r
 
 
 DAMAGED = {
-    b"": "line 1: expected the header of a cupboard, which 'evidencebench teas' makes, got nothing",
-    b"[]\n": "line 1: expected the header of a cupboard, which 'evidencebench teas' makes: Expected `object`",
-    b'{"cupboard":2}\n': "a cupboard of version 2, but this version reads 1; upgrade with 'pip install",
-    b'{"cupboard":1}\n\n{"id":3}\n{"id":"a"}\n': "line 3: expected a tea: Expected `str`",
+    b"": "line 1: .*cupboard.*'evidencebench teas'.*nothing",
+    b"[]\n": "line 1: .*cupboard.*object",
+    b'{"cupboard":2}\n': "version 2.*reads 1.*'pip install",
+    b'{"cupboard":1}\n\n{"id":3}\n{"id":"a"}\n': "line 3: .*tea.*str",
     b'{"cupboard":1}\n{"id":"a","grams":-1}\n': "line 2: a weighs too little",
 }
 DAMAGED_WHOLE = {
-    b'{"cupboard":1}\n': "expected a tea a line behind the header, got none",
-    b'{"cupboard":1}\n{"id":"a"}\n{"id":"b"': "line 3: expected a tea: Input data was truncated",
-    b'{"cupboard":1}\n{"id":"a"}\n{"id":"a"}\n': "line 3: 'a' stands more than once",
+    b'{"cupboard":1}\n': "tea .*none",
+    b'{"cupboard":1}\n{"id":"a"}\n{"id":"b"': "line 3: .*truncated",
+    b'{"cupboard":1}\n{"id":"a"}\n{"id":"a"}\n': "line 3: 'a' .*once",
 }
 
 
@@ -117,7 +115,7 @@ DAMAGED_WHOLE = {
 def test_a_damaged_file_is_told_by_its_line_and_stays(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "teas.jsonl"
     path.write_bytes(content)
-    words = re.escape({**DAMAGED, **DAMAGED_WHOLE}[content])
+    words = {**DAMAGED, **DAMAGED_WHOLE}[content]
     with pytest.raises(RunFormatError, match=words):
         WHOLE_TEAS.read(path)
     if content in DAMAGED:

@@ -26,7 +26,6 @@ from evidencebench import Dataset, Instance, open_dataset, write_dataset
 from kit.command_line import SAMPLE
 
 SUFFIXES = (".json", ".jsonl")
-CHANGED = r"data\.jsonl?: the data file has changed since it was opened; start again"
 
 
 @pytest.fixture(params=SUFFIXES)
@@ -89,7 +88,7 @@ def test_a_file_that_is_cut_while_it_is_converted_leaves_no_copy(path: Path, tmp
             yield instance
             cut(path)
 
-    with pytest.raises(ChangedDataError, match=CHANGED):
+    with pytest.raises(ChangedDataError):
         write_dataset(tmp_path / "copy.json", cut_on_the_way(open_dataset(path)))
     assert list(tmp_path.iterdir()) == [path]
 
@@ -161,7 +160,7 @@ def test_another_process_opens_the_very_same_file_or_none(suffix: str, tmp_path:
     again = reopen_dataset(dataset.file)
     assert (again.ids, list(again)) == (dataset.ids, list(dataset))
     write_dataset(path, list(SAMPLE)[:3])
-    with pytest.raises(ChangedDataError, match="the data file has changed since it was opened; start again"):
+    with pytest.raises(ChangedDataError, match=rf"{path.name}: .*changed.*start again"):
         reopen_dataset(dataset.file)
 
 

@@ -66,7 +66,7 @@ def test_whenever_it_is_killed_the_next_command_finds_the_old_or_the_new_folder(
     (tmp_path / "folder.part").mkdir()
     (tmp_path / "folder.part" / "lock").touch()
     folder.rename(tmp_path / "folder.part" / "old")
-    with pytest.raises(DataError, match="folder: exists; choose another name, or replace it with --overwrite"):
+    with pytest.raises(DataError, match=r"folder: exists; .*--overwrite"):
         replace(folder, overwrite=False)
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
@@ -115,7 +115,7 @@ def test_whichever_call_fails_a_folder_is_exactly_the_old_or_the_new_one(
             is_over = len(called) < moment
         if not folder.exists():  # nothing can be renamed any more: the next command does
             assert lasts
-            with pytest.raises(DataError, match="folder: exists"):
+            with pytest.raises(DataError, match="exists"):
                 replace(folder, overwrite=False)
         assert content(folder) in (OLD, NEW)
         if error is None:
