@@ -321,10 +321,10 @@ def test_drafts_with_no_aspects_or_far_too_many_are_dropped_and_nothing_is_asked
 @pytest.mark.parametrize(
     ("paper_file", "message"),
     [
-        ("../outside.txt", "expected a file within"),
-        ("/etc/hostname", "expected a file within"),
-        ("gone.txt", r"gone\.txt: cannot be read: No such file"),
-        ("", "expected the file of a paper, got none"),
+        ("../outside.txt", r"outside\.txt: .*within .*papers"),
+        ("/etc/hostname", "within"),
+        ("gone.txt", r"gone\.txt: .*No such file"),
+        ("", "got none"),
     ],
 )
 def test_papers_outside_of_the_folder_or_missing_are_told(tmp_path: Path, paper_file: str, message: str) -> None:
@@ -397,7 +397,7 @@ def test_judgments_of_another_form_are_refused_with_what_makes_them_anew(tmp_pat
     run(Bench(tmp_path, GoldJudge(GOLD)), work)
     path = work / "judgments.jsonl"
     path.write_text(path.read_text().replace('"votes":[[[0,[0,7],', '"votes":["081000",[[0,[0,7],'))
-    with pytest.raises(RunFormatError, match=r"judgments\.jsonl: line 2: draft 'd0': expected it as its step"):
+    with pytest.raises(RunFormatError, match=r"line 2: .*'d0'"):
         list(open_drafts(path).drafts())
 
 

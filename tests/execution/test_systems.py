@@ -102,7 +102,7 @@ def test_ranking_by_score_is_descending_with_ties_in_paper_order(scores: list[fl
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_not_finite_is_refused(score: float) -> None:
-    with pytest.raises(ValueError, match="sentence 1: expected a finite score"):
+    with pytest.raises(ValueError, match=r"sentence 1: .*finite"):
         rank_by_score([0.0, score])
 
 
@@ -186,7 +186,7 @@ def asked_of(papers: list[int]) -> list[Query]:
 def test_swapped_hypotheses_all_come_from_another_paper_and_each_is_used_once(papers: list[int], seed: int) -> None:
     asked = asked_of(papers)
     if 2 * max(Counter(papers).values()) > len(papers):
-        with pytest.raises(UndefinedScoreError, match=r"cannot be swapped between papers: .* share one"):
+        with pytest.raises(UndefinedScoreError):
             derange_hypotheses(asked, np.random.default_rng(seed))
         return
     swapped = derange_hypotheses(asked, np.random.default_rng(seed))
@@ -201,7 +201,7 @@ def test_another_seed_swaps_otherwise_and_no_query_cannot_be_swapped() -> None:
     asked = asked_of(list(range(12)))
     swaps = [derange_hypotheses(asked, np.random.default_rng(seed)) for seed in range(3)]
     assert swaps[0] != swaps[1] != swaps[2]
-    with pytest.raises(UndefinedScoreError, match="0 of 0 instances"):
+    with pytest.raises(UndefinedScoreError, match=r"hypotheses .*swapped.* 0 of 0 .*share"):
         derange_hypotheses([], np.random.default_rng(0))
 
 

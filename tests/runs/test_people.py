@@ -118,8 +118,8 @@ def test_other_names_have_other_files(texts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        *((text, "one letter at least") for text in ("", "  \t\n", "\u0301")),
-        ("a" * 81, "81 characters; at most 80"),
+        *((text, "one letter") for text in ("", "  \t\n", "\u0301")),
+        ("a" * 81, "81 .*80"),
         *((text, "control character") for text in ("Ada\x00", "A\x1b[2Jda", "A\nda", "Ada\u202egnp", "Ada\u2066")),
         *(
             (text, "cannot be seen")
@@ -142,11 +142,11 @@ def test_the_two_spellings_of_one_letter_are_one_name() -> None:
 @pytest.mark.parametrize(
     ("sentences", "words"),
     [
-        ([10], r"sentence 10: the paper has sentences 0\.\.9"),
-        ([-1], r"sentence -1: the paper has sentences 0\.\.9"),
-        ([2**70], "the paper has sentences"),
-        ([3, 3], "picked twice"),
-        ([1, 2, 3, 4], "4 sentences picked, but at most 3 count"),
+        ([10], r"sentence 10: .*0\.\.9"),
+        ([-1], "sentence -1"),
+        ([2**70], str(2**70)),
+        ([3, 3], "twice"),
+        ([1, 2, 3, 4], "4 .* 3"),
     ],
 )
 def test_picks_that_cannot_be_are_refused(sentences: list[int], words: str) -> None:
@@ -251,7 +251,7 @@ def test_a_run_survives_being_cut_at_any_byte(tmp_path: Path) -> None:
 def test_two_servers_that_met_a_new_person_at_once_do_not_write_into_each_others_files(tmp_path: Path) -> None:
     one, other = people_in(tmp_path).person("Ada"), people_in(tmp_path).person("Ada")
     submit(one, A, [1], 0)
-    with pytest.raises(RunError, match="another process is writing this file"):
+    with pytest.raises(RunError, match="another process"):
         submit(other, A, [2], 0)
     assert read_run(one.run_path).answer(A, "er_at_optimal") == Ranking(sentences=(1,), ordered=False)
 
@@ -259,7 +259,7 @@ def test_two_servers_that_met_a_new_person_at_once_do_not_write_into_each_others
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda header: header["data"].update(sha256="0" * 64), "data was"),
+        (lambda header: header["data"].update(sha256="0" * 64), "data was .*choose another folder"),
         (lambda header: header.update(limit=3), "limit was 3, now None"),
         (lambda header: header["system"]["options"].update(name="Bob"), "name was 'Bob', now 'Ada'"),
         (lambda header: header["system"].update(name="bm25"), "system was bm25, now "),
@@ -278,7 +278,7 @@ def test_a_run_that_is_another_one_is_not_continued(
     change(header)
     person.run_path.write_text(json.dumps(header, separators=(",", ":")) + "\n" + "".join(rest))
     before = person.run_path.read_bytes()
-    with pytest.raises(RunMismatchError, match=f"{words}.*choose another folder"):
+    with pytest.raises(RunMismatchError, match=words):
         people_in(tmp_path).person("Ada")
     assert person.run_path.read_bytes() == before
 
@@ -289,7 +289,7 @@ def test_drafts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     people.close()
     (drafts,) = tmp_path.glob("*.drafts.json")
     drafts.write_text('{"drafts": 3}')
-    with pytest.raises(RunFormatError, match=r"expected drafts: .*move the file away"):
+    with pytest.raises(RunFormatError, match=r"drafts\.json: .*move the file"):
         people_in(tmp_path).person("Ada")
 
 
@@ -302,13 +302,13 @@ def test_a_link_and_a_pipe_in_the_place_of_a_persons_file_are_refused(suffix: st
     assert not outside.exists()
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(RunError, match=f"{suffix}: .*(got a pipe or a device|is a pipe)"):
+    with pytest.raises(RunError, match=f"{suffix}: .*a pipe"):
         people_in(tmp_path).person("Ada").begin(A)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="no folder can be made here"):
+    with pytest.raises(RunError, match="file: no folder"):
         people_in(tmp_path / "file")
 
 
@@ -350,7 +350,7 @@ def test_runs_over_other_parts_are_told_which_limit_makes_them_comparable(tmp_pa
         person = people_in(tmp_path, limit=limit).person(name)
         submit(person, A, [1], 0)
         paths.append(person.run_path)
-    with pytest.raises(RunMismatchError, match=r"\(person\(name=Ada\): 3, person\(name=Bob\): 10\).*--limit 3"):
+    with pytest.raises(RunMismatchError, match=r"Ada\): 3, .*Bob\): 10.*--limit 3"):
         score_runs(paths, SAMPLE, (), rules=Rules())
     assert len(score_runs(paths, SAMPLE, (), rules=Rules(), limit=3).runs) == 2
 
@@ -360,7 +360,7 @@ def test_a_disk_that_fails_loses_nothing_that_was_there(ada: Person) -> None:
     descriptor = ada._journal._descriptor  # type: ignore[union-attr]  # noqa: SLF001 - to break it
     read_only = os.open(ada.run_path, os.O_RDONLY)
     os.dup2(read_only, descriptor)
-    with pytest.raises(RunError, match="cannot be written"):
+    with pytest.raises(RunError, match="written"):
         submit(ada, B, [1], 0)
     assert B not in ada.submitted
     submit(ada, B, [2], 0)
@@ -395,7 +395,7 @@ def test_a_run_file_that_is_not_there_any_more_is_told_before_a_submission_is_lo
         lambda: person.submit(B, picked([2], 0)),
         lambda: person.submit(B, picked([2], 0)),
     ):
-        with pytest.raises(RunError, match=r"was removed or replaced while it was in use; put it back, and start"):
+        with pytest.raises(RunError, match=r"jsonl: .*removed.*put it back"):
             attempt()
     assert (list(person.submitted), person.drafts[B].sentences) == ([A], ())
 
@@ -403,7 +403,7 @@ def test_a_run_file_that_is_not_there_any_more_is_told_before_a_submission_is_lo
 def test_a_run_file_that_is_put_back_is_gone_on_with(ada: Person, tmp_path: Path) -> None:
     ada.begin(A)
     away = ada.run_path.rename(tmp_path / "away")
-    with pytest.raises(RunError, match="was removed or replaced"):
+    with pytest.raises(RunError, match="removed"):
         ada.submit(A, picked([1], 0))
     away.rename(ada.run_path)
     ada.submit(A, picked([1], 0))
