@@ -32,7 +32,6 @@ from doors import (
     WindowVote,
     judge_step,
     run_step,
-    says_none,
     sentence_votes,
     voted_sources,
     windows_of_paper,
@@ -289,9 +288,12 @@ def test_none_in_words_is_none_and_nothing_else_is(tmp_path: Path, reply: str, *
     assert said_in(judging_of(made).rounds[0]) == [(0, [] if is_none else None)]
 
 
-def test_what_may_be_none_of_one_aspect_is_not_none_of_all() -> None:
-    for reply in ("No sentence states this.", "None of these sentences holds the aspect."):
-        assert (says_none(reply), says_none(reply, of_all=True)) == (True, False)
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("reply", ["No sentence states this.", "None of these sentences holds the aspect."])
+def test_what_may_be_none_of_one_aspect_is_not_none_of_all(tmp_path: Path, reply: str, *, at_once: bool) -> None:
+    settings = JudgeSettings(at_once=at_once, overlap=0)
+    made = Bench(tmp_path, lambda _: reply, 10).judge(draft_of(dict.fromkeys(GOLD, frozenset())), settings)
+    assert said_in(judging_of(made).rounds[0]) == [(0, None if at_once else [])]
 
 
 @pytest.mark.parametrize("at_once", [False, True])

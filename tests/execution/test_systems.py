@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from doors import TfIdf, TfIdfChar, UndefinedScoreError, default_tasks, derange_hypotheses, tokens
+from doors import UndefinedScoreError, derange_hypotheses, tokens
 from evidencebench import (
     BM25,
     Brief,
@@ -19,6 +19,7 @@ from evidencebench import (
     Labels,
     Query,
     Ranking,
+    System,
     Task,
     answer_instance,
     load_sample,
@@ -128,7 +129,7 @@ def test_bm25_equals_bm25s(query: Query, k1: float, b: float, stopwords: bool) -
     check_against_bm25s(query, BM25(k1=k1, b=b, stopwords=stopwords))
 
 
-def check_against_sklearn(query: Query, system: TfIdf | TfIdfChar, vectorizer: Any) -> None:
+def check_against_sklearn(query: Query, system: System, vectorizer: Any) -> None:
     try:
         vectors = vectorizer.fit_transform(query.sentences)
     except ValueError as error:
@@ -146,9 +147,11 @@ def check_against_sklearn(query: Query, system: TfIdf | TfIdfChar, vectorizer: A
 def test_tfidf_of_words_and_of_characters_equals_scikit_learn(query: Query) -> None:
     from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415 - seconds, which few tests need
 
-    check_against_sklearn(query, TfIdf(), TfidfVectorizer(analyzer=tokens))
+    check_against_sklearn(query, make_system("tfidf").system, TfidfVectorizer(analyzer=tokens))
     in_words = {"preprocessor": lambda text: " ".join(tokens(text, stopwords=False))}
-    check_against_sklearn(query, TfIdfChar(), TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **in_words))
+    check_against_sklearn(
+        query, make_system("tfidf_char").system, TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **in_words)
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,11 +170,6 @@ def test_options_are_read_from_the_specification(spec: str, options: dict[str, o
     assert named.options == options
     assert named.name == spec.strip().partition(":")[0]
     assert all(getattr(named.system, key) == value for key, value in options.items())
-
-
-def test_only_systems_whose_answers_end_by_themselves_are_asked_tasks_without_a_budget() -> None:
-    assert "result_er_unconstrained" in [task.name for task in default_tasks(make_system("oracle"))]
-    assert "result_er_unconstrained" not in [task.name for task in default_tasks(make_system("bm25"))]
 
 
 def asked_of(papers: list[int]) -> list[Query]:

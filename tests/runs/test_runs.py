@@ -25,7 +25,6 @@ from doors import (
     StopError,
     TaskError,
     check_answers,
-    check_belongs,
     read_run,
     sample_path,
     tasks_of,
@@ -431,7 +430,7 @@ def test_a_run_is_not_scored_on_other_data(system: str, tmp_path: Path) -> None:
         path.write_text(json.dumps({"i0": [1], B: [1], A: [1]}))
         message = rf"'{A}' and 1 more.*other\.json.*'i0'"
     with pytest.raises(RunMismatchError, match=message):
-        check_belongs(open_run(path), many(tmp_path / "other.json", 3))
+        evaluate({"run": open_run(path)}, many(tmp_path / "other.json", 3), AT_10)
 
 
 @pytest.mark.parametrize("indent", [None, 2])

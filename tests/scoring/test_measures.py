@@ -18,12 +18,10 @@ from doors import (
     RULE_TEXTS,
     AnswerError,
     Coverage,
-    RandomControl,
     Selection,
     UndefinedScoreError,
     check_answer,
     coverage_from,
-    expected_covered,
     measure_input,
 )
 from evidencebench import (
@@ -89,8 +87,8 @@ def test_recall_does_not_depend_on_the_order(selection: Selection, coverage: Cov
 
 @given(selections(), some_coverages)
 def test_the_expectation_is_the_mean_over_every_draw(selection: Selection, coverage: Coverage) -> None:
-    counted = [expected_covered(drawn, coverage) for drawn in draws(selection)]
-    expected = expected_covered(selection, coverage)
+    counted = [aspect_recall(drawn, coverage) for drawn in draws(selection)]
+    expected = aspect_recall(selection, coverage)
     assert expected == pytest.approx(fmean(counted), abs=1e-12)
     assert min(counted) <= expected <= max(counted)
     if selection.size:
@@ -120,7 +118,7 @@ def test_a_constant_scorer_with_expected_ties_is_random_selection(
     query: Query, coverage: Coverage, budget: int
 ) -> None:
     constant = rank_by_score([1.0] * len(query.sentences))
-    random = RandomControl().rank(query, Brief(budget=budget))
+    random = make_system("random").system.rank(query, Brief(budget=budget))
     tied, chance = select(constant, budget, ties="expected"), select(random, budget)
     assert aspect_recall(tied, coverage) == aspect_recall(chance, coverage)
 
