@@ -334,7 +334,7 @@ def test_instances_without_any_source_or_result_or_review_are_valid_too(tmp_path
 def test_a_paper_that_is_not_as_it_was_judged_is_refused(tmp_path: Path) -> None:
     draft, judging = _one_draft(tmp_path)
     longer = msgspec.structs.replace(judging, n_sentences=judging.n_sentences + 1)
-    with pytest.raises(ChangedDataError, match=rf"{judging.n_sentences} .*{longer.n_sentences}"):
+    with pytest.raises(ChangedDataError, match=f"as {judging.n_sentences} sentences.*{longer.n_sentences}"):
         _assembled(tmp_path, [msgspec.structs.replace(draft, judging=longer)])
     path = tmp_path / "papers" / "paper0.txt"
     path.write_text(path.read_text() + "One more sentence was added here.\n")

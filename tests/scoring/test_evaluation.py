@@ -108,7 +108,7 @@ def test_recall_of_all_aspects_and_of_coverable_ones_have_their_own_denominators
 def test_a_measure_that_is_defined_nowhere_is_null_and_not_0(tmp_path: Path) -> None:
     scores = graded({}, dataset_of(tmp_path, made("none", {"a": ()})))
     assert score_fields(scores, scores.estimates(resampling=FEW))["coverable_aspect_recall"] is None
-    with pytest.raises(UndefinedScoreError, match="coverable_aspect_recall"):
+    with pytest.raises(UndefinedScoreError):
         scores.estimate("coverable_aspect_recall")
 
 
