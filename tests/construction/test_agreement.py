@@ -238,9 +238,9 @@ def test_a_team_marks_what_at_least_half_of_its_members_mark(study: Study) -> No
     assert [np.flatnonzero(row == 1).tolist() for row in team] == [[1, 2], [2], [5], []]
     assert (team[3] == MISSING).all()
     for teams, words in (
-        ({"pair": ["Ada", "Dan"]}, "'Dan'"),
+        ({"pair": ["Ada", "Dan"]}, "no annotator 'Dan'"),
         ({"a": ["Ada"], "b": ["Ada"]}, "two teams"),
-        ({"Cleo": ["Ada"]}, "'Cleo'"),
+        ({"Cleo": ["Ada"]}, "'Cleo' is named"),
     ):
         with pytest.raises(PeopleError, match=words):
             collect_marks(study.tasks.records, given, teams=teams)

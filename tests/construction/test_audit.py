@@ -289,7 +289,7 @@ def test_verdicts_that_do_not_fit_are_refused(misses: MissesFile) -> None:
     wrong = {
         Verdict(task="miss_99", cause="missed"): "'miss_99'.*look like",
         Verdict(task=first, cause="mised"): "'mised'.*'missed'",
-        Verdict(task=first, cause="other_fault", note=" "): "'other_fault'",
+        Verdict(task=first, cause="other_fault", note=" "): "needs a note",
         Verdict(task=first, cause="missed", note="a" * 5_001): "5001",
     }
     for verdict, message in wrong.items():

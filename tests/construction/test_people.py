@@ -331,7 +331,7 @@ def test_annotations_of_other_tasks_are_refused(tmp_path: Path) -> None:
         (MARKING, TaskAnnotation(task="task_1", ratings={}), "expected marked sentences"),
         (RATING, marked(1), "expected ratings"),
         (RATING, TaskAnnotation(task="task_1", ratings={"nice": True}), "'nice'"),
-        (RATING, TaskAnnotation(task="task_1", ratings={}, is_done=True), "valuable"),
+        (RATING, TaskAnnotation(task="task_1", ratings={}, is_done=True), "not rated"),
     ],
 )
 def test_an_annotation_that_names_what_is_not_there_is_refused(

@@ -209,7 +209,7 @@ def test_a_control_of_ones_own_that_gives_no_hypothesis_is_named(tmp_path: Path)
         ("wrong_hypotheses", "'wrong_hypotheses' .*'wrong_hypothesis'.*one of"),
         ("negated", "'negated' .*file.*negated=FILE; 'evidencebench llm rewrite negated'"),
         ("two_papers=a.json", r"'two_papers' .*'a\.json'"),
-        ([], "controls: "),
+        ([], "controls: nothing"),
     ],
 )
 def test_a_control_that_is_not_whole_is_refused(controls: str, said: str) -> None:
