@@ -264,7 +264,6 @@ from evidencebench.runs.people import checked_picks as checked_picks
 from evidencebench.runs.people import file_stem as file_stem
 from evidencebench.runs.people import utc_now as utc_now
 from evidencebench.runs.run import Answer as Answer
-from evidencebench.runs.run import AnswerLine as AnswerLine
 from evidencebench.runs.run import Failure as Failure
 from evidencebench.runs.run import RunFile as RunFile
 from evidencebench.runs.run import encode_answer as encode_answer
@@ -330,7 +329,6 @@ from evidencebench.systems.changed_queries import draw_strangers as draw_strange
 from evidencebench.systems.changed_queries import shuffle_words as shuffle_words
 from evidencebench.systems.changed_queries import with_stranger as with_stranger
 from evidencebench.systems.controls import Lead as Lead
-from evidencebench.systems.controls import RandomControl as RandomControl
 from evidencebench.systems.cues import Cues as Cues
 from evidencebench.systems.cues import WEIGHTS as WEIGHTS
 from evidencebench.systems.dense import Dense as Dense
@@ -418,7 +416,6 @@ from evidencebench.systems.relevance import topic_roots as topic_roots
 from evidencebench.systems.relevance import topic_words as topic_words
 from evidencebench.systems.relevance import unmentioned_words as unmentioned_words
 from evidencebench.systems.tfidf import TfIdf as TfIdf
-from evidencebench.systems.tfidf import TfIdfChar as TfIdfChar
 from evidencebench.systems.trees import Forest as Forest
 from evidencebench.systems.trees import Tree as Tree
 from evidencebench.systems.trees import mean_forest as mean_forest
@@ -430,14 +427,12 @@ from evidencebench.systems.words import words_of as words_of
 
 # Execution: stops, resumed runs and changed settings, at moments that a test chooses.
 from evidencebench.execution.answers import AnswersByInstance as AnswersByInstance
-from evidencebench.execution.answers import default_tasks as default_tasks
 from evidencebench.execution.asking import Inquiry as Inquiry
 from evidencebench.execution.asking import Waiting as Waiting
 from evidencebench.execution.asking import gather as gather
 from evidencebench.execution.asking import rehearse_all as rehearse_all
 from evidencebench.execution.changes import Changes as Changes
 from evidencebench.execution.compatibility import check_answers as check_answers
-from evidencebench.execution.compatibility import check_belongs as check_belongs
 from evidencebench.execution.compatibility import tasks_of as tasks_of
 from evidencebench.execution.exchanges import exchanges_of as exchanges_of
 from evidencebench.execution.exchanges import requests_can_be_made as requests_can_be_made
@@ -451,7 +446,6 @@ from evidencebench.execution.own_code import find_own_code as find_own_code
 from evidencebench.execution.rewriting import asker_from as asker_from
 from evidencebench.execution.run import RunReport as RunReport
 from evidencebench.execution.unit_search import MOST_UNITS as MOST_UNITS
-from evidencebench.execution.unit_search import found_units as found_units
 from evidencebench.execution.unit_search import holds_all_words as holds_all_words
 
 # Scoring: each statistic by itself, against second implementations and published numbers.
@@ -477,7 +471,6 @@ from evidencebench.scoring.evaluate import case_of as case_of
 from evidencebench.scoring.evaluate import grade as grade
 from evidencebench.scoring.leaderboard import board_of as board_of
 from evidencebench.scoring.leaderboard import systems_table as systems_table
-from evidencebench.scoring.measures import expected_covered as expected_covered
 from evidencebench.scoring.measures import measure_input as measure_input
 from evidencebench.scoring.output import score_fields as score_fields
 from evidencebench.scoring.output import signature as signature
@@ -603,7 +596,6 @@ from evidencebench.construction.harvest.references import KNOWN as KNOWN
 from evidencebench.construction.harvest.references import licence_named as licence_named
 from evidencebench.construction.judge import JudgeSettings as JudgeSettings
 from evidencebench.construction.judge import judge_step as judge_step
-from evidencebench.construction.judge import says_none as says_none
 from evidencebench.construction.judge import sentence_votes as sentence_votes
 from evidencebench.construction.judge import voted_sources as voted_sources
 from evidencebench.construction.judge import window_of as window_of
@@ -685,9 +677,7 @@ from evidencebench.review.desk import Desk as Desk
 from evidencebench.review.desk import DeskPaper as DeskPaper
 from evidencebench.review.desk import open_desk as open_desk
 from evidencebench.review.desk import system_key as system_key
-from evidencebench.review.exports import decisions_table as decisions_table
 from evidencebench.review.exports import export as export
-from evidencebench.review.exports import sentences_table as sentences_table
 from evidencebench.review.report import nominal_agreement as nominal_agreement
 from evidencebench.review.report import report_review as report_review
 from evidencebench.review.table import DeskAnswer as DeskAnswer

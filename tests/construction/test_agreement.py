@@ -239,8 +239,8 @@ def test_a_team_marks_what_at_least_half_of_its_members_mark(study: Study) -> No
     assert (team[3] == MISSING).all()
     for teams, words in (
         ({"pair": ["Ada", "Dan"]}, "no annotator 'Dan'"),
-        ({"a": ["Ada"], "b": ["Ada"]}, "is in two teams"),
-        ({"Cleo": ["Ada"]}, "is named as an annotator is"),
+        ({"a": ["Ada"], "b": ["Ada"]}, "two teams"),
+        ({"Cleo": ["Ada"]}, "'Cleo' is named"),
     ):
         with pytest.raises(PeopleError, match=words):
             collect_marks(study.tasks.records, given, teams=teams)
@@ -258,7 +258,7 @@ def test_what_people_say_together_is_compared_with_the_model(study: Study) -> No
     said = marks.values[marks.raters.index(TOGETHER)].reshape(4, 8)
     assert [np.flatnonzero(row == 1).tolist() for row in said] == [[2], [2], [1], [2]]
     namesake = study.annotations({TOGETHER: [(2,), (2,), (1,), (2,)]})
-    with pytest.raises(PeopleError, match="rename that annotator"):
+    with pytest.raises(PeopleError, match=TOGETHER):
         collect_marks(study.tasks.records, namesake)
     without = compare_raters(collect_marks(study.tasks.records, given, labels=study.labels), FEW, 0.05)
     assert [one.human_model.value for one in found.contrasts] == [one.human_model.value for one in without.contrasts]
@@ -281,7 +281,7 @@ def test_one_annotator_is_compared_with_the_model_and_nobody_with_nobody(study: 
     assert report.agreement is not None
     assert [pair.sort for pair in report.agreement.pairs] == ["human-model"]
     assert report.agreement.contrasts == ()
-    with pytest.raises(UndefinedScoreError, match="no annotator is done"):
+    with pytest.raises(UndefinedScoreError, match="no annotator"):
         study.report({})
 
 
@@ -306,10 +306,10 @@ def test_tasks_whose_aspect_has_no_labels_any_more_are_left_out(study: Study, tm
     labels = study_at(tmp_path / "other", papers[:3]).labels
     found = report_answers(study.tasks, given, labels, resampling=FEW, margin=0.05)
     assert (found.n_tasks, found.n_changed) == (1, 3)
-    with pytest.raises(RunMismatchError, match="the labels have none of its 4 aspects"):
+    with pytest.raises(RunMismatchError, match="4 aspects"):
         report_answers(study.tasks, given, {}, resampling=FEW, margin=0.05)
     namesake = study.annotations({"model": [(2,)] * 4})
-    with pytest.raises(PeopleError, match="'model' is what the report calls another rater"):
+    with pytest.raises(PeopleError, match=r"'model'.*report.*rename"):
         collect_marks(study.tasks.records, namesake, labels=study.labels)
 
 

@@ -108,12 +108,12 @@ def test_what_is_dropped_says_why_and_stays_in_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"judging": None}, "draft 'd': expected judged sentences, got none; run 'evidencebench construct run'"),
-        ({"aspects": ("a", "b", "c")}, "draft 'd': expected sources of 3 aspects, got of 2"),
-        ({"results": (2,)}, r"draft 'd': expected Results aspects in 0\.\.1, got aspect 2"),
+        ({"judging": None}, "draft 'd': .*judged.*none.*'evidencebench construct run'"),
+        ({"aspects": ("a", "b", "c")}, "3 aspects.* 2"),
+        ({"results": (2,)}, "aspect 2"),
         (
             {"judging": msgspec.structs.replace(_JUDGING, sources=((0,), (1,)))},
-            r"draft 'd': expected sentences 0\.\.0 as sources of aspect 1, got sentence 1",
+            "aspect 1, got sentence 1",
         ),
     ],
 )
@@ -334,11 +334,11 @@ def test_instances_without_any_source_or_result_or_review_are_valid_too(tmp_path
 def test_a_paper_that_is_not_as_it_was_judged_is_refused(tmp_path: Path) -> None:
     draft, judging = _one_draft(tmp_path)
     longer = msgspec.structs.replace(judging, n_sentences=judging.n_sentences + 1)
-    with pytest.raises(ChangedDataError, match=r"is read as .* sentences, and had .* when it was judged"):
+    with pytest.raises(ChangedDataError, match=f"as {judging.n_sentences} sentences.*{longer.n_sentences}"):
         _assembled(tmp_path, [msgspec.structs.replace(draft, judging=longer)])
     path = tmp_path / "papers" / "paper0.txt"
     path.write_text(path.read_text() + "One more sentence was added here.\n")
-    with pytest.raises(ChangedDataError, match=r"draft 'd': paper 'paper0\.txt' has changed since .*: .*SHA"):
+    with pytest.raises(ChangedDataError, match=r"'d'.*'paper0\.txt'.*SHA-256.*put the former file back"):
         _assembled(tmp_path, [draft])
     assert {path.name for path in tmp_path.iterdir()} == {"papers", "filtered.jsonl"}
 

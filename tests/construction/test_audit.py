@@ -163,10 +163,10 @@ def test_a_miss_that_no_selection_could_do_without_is_told_to_the_auditor(
 
 def test_a_run_without_misses_or_that_was_asked_two_papers_is_refused(tmp_path: Path) -> None:
     execute("oracle", SAMPLE, tmp_path / "oracle.jsonl")
-    with pytest.raises(UndefinedScoreError, match="covers every aspect that can be covered on 'er_at_optimal'"):
+    with pytest.raises(UndefinedScoreError, match="'er_at_optimal'"):
         sample_misses(tmp_path / "oracle.jsonl", SAMPLE, TASK, n=5, seed=0)
     execute("lead", SAMPLE, tmp_path / "two.jsonl", control="two_papers")
-    with pytest.raises(RunMismatchError, match="answers queries of two papers"):
+    with pytest.raises(RunMismatchError, match="two papers"):
         sample_misses(tmp_path / "two.jsonl", SAMPLE, TASK, n=5, seed=0)
 
 
@@ -176,12 +176,12 @@ def test_a_damaged_file_of_misses_is_refused_with_its_line(bm25: Path, tmp_path:
     write_misses(path, header, misses)
     lines = path.read_text().splitlines()
     broken = {
-        "\n".join([lines[0], re.sub(r'"sources":\[\d+', '"sources":[9999', lines[1])]): "line 2: names sentence 9999",
-        "\n".join([lines[0], re.sub(r'"kinds":\["\w+",', '"kinds":[', lines[1])]): "line 2: expected a kind for each",
+        "\n".join([lines[0], re.sub(r'"sources":\[\d+', '"sources":[9999', lines[1])]): "line 2: .*9999",
+        "\n".join([lines[0], re.sub(r'"kinds":\["\w+",', '"kinds":[', lines[1])]): "line 2: .*kind",
     }
     for content, message in broken.items():
         path.write_text(content)
-        with pytest.raises(RunFormatError, match=re.escape(message)):
+        with pytest.raises(RunFormatError, match=message):
             read_misses(path)
 
 
@@ -271,15 +271,15 @@ def test_kappa_of_two_auditors_is_that_of_a_worked_example(misses: MissesFile, j
 
 
 def test_another_run_or_other_data_are_refused_and_so_is_an_empty_folder(misses: MissesFile, judge: Judge) -> None:
-    with pytest.raises(UnreadableError, match="audit: expected a folder with verdicts, which 'evidencebench audit"):
+    with pytest.raises(UnreadableError, match=r"audit: .*'evidencebench audit"):
         report(misses)
     judge("Ada", {"two_1": "missed"})
     Path("run.json").write_text(json.dumps({"two": [2], "four": [1]}))
-    with pytest.raises(RunMismatchError, match=r"was drawn from the run run\.json with the checksum \w+, but"):
+    with pytest.raises(RunMismatchError, match=r"run\.json .*checksum \w+"):
         report(misses)
     Path("run.json").write_text(json.dumps({"two": [1], "four": [1]}))
     write_dataset("data.json", [paper("two", 3), paper("four", 4)])
-    with pytest.raises(RunMismatchError, match=r"was drawn from the data data\.json"):
+    with pytest.raises(RunMismatchError, match=r"data\.json"):
         report(misses)
 
 
@@ -287,10 +287,10 @@ def test_verdicts_that_do_not_fit_are_refused(misses: MissesFile) -> None:
     verdicts = verdict_folder(Path("audit"), misses)
     first = misses.records[0].id
     wrong = {
-        Verdict(task="miss_99", cause="missed"): "no miss 'miss_99'; the ids look like",
-        Verdict(task=first, cause="mised"): r"no cause 'mised' \(did you mean 'missed'\?\)",
-        Verdict(task=first, cause="other_fault", note=" "): "cause 'other_fault' needs a note that says which",
-        Verdict(task=first, cause="missed", note="a" * 5_001): "the note has 5001 characters",
+        Verdict(task="miss_99", cause="missed"): "'miss_99'.*look like",
+        Verdict(task=first, cause="mised"): "'mised'.*'missed'",
+        Verdict(task=first, cause="other_fault", note=" "): "needs a note",
+        Verdict(task=first, cause="missed", note="a" * 5_001): "5001",
     }
     for verdict, message in wrong.items():
         with pytest.raises(PeopleError, match=message):

@@ -31,7 +31,7 @@ def write(path: Path, made: list[Draft], header: DraftHeader = HEADER, *, finish
 def test_what_was_written_is_read_and_what_was_dropped_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write(path, drafts(3), finished=False)
-    with pytest.raises(RunMismatchError, match="'harvest' that writes it is not finished; run that step again"):
+    with pytest.raises(RunMismatchError, match=r"'harvest'.*run that step again"):
         open_drafts(path)
     growing = open_drafts(path, must_be_finished=False)
     write(path, drafts(7))
@@ -59,7 +59,7 @@ def test_other_settings_are_told_and_overwrite_makes_it_anew(tmp_path: Path) -> 
     path = tmp_path / "a.jsonl"
     write(path, drafts(3))
     other = DraftHeader(step="harvest", settings={"reviews": "xyz"})
-    with pytest.raises(RunMismatchError, match="reviews was 'abc', now 'xyz'; give --overwrite"):
+    with pytest.raises(RunMismatchError, match=r"reviews.*'abc'.*'xyz'.*--overwrite"):
         write(path, drafts(3), other)
     with writing_drafts(path, other, overwrite=True) as writer:
         writer.finish()
@@ -135,23 +135,20 @@ def test_a_line_that_was_changed_by_hand_is_refused_and_made_again_where_it_is_d
 def test_what_was_edited_with_an_editor_names_where_edits_belong(tmp_path: Path) -> None:
     write(path := tmp_path / "a.jsonl", drafts(1))
     path.write_bytes(path.read_bytes().replace(b'"paper_id":"p"', b'"paper_id":"q"'))
-    with pytest.raises(
-        RunFormatError, match=r"a\.jsonl: line 2: draft 'd0': expected .* delete the line, .*edits\.jsonl"
-    ):
+    with pytest.raises(RunFormatError, match=r"a\.jsonl: line 2: .*'d0'.*delete.*edits\.jsonl"):
         open_drafts(path)
 
 
 def test_another_file_is_refused_with_its_line_and_one_that_is_not_there_or_holds_something_else_is_told(
     tmp_path: Path,
 ) -> None:
-    for lines, why in ((b"{}\n", "line 2: expected a draft, got an object without an id"),):
-        (tmp_path / "a.jsonl").write_bytes(msgspec.json.encode(HEADER) + b"\n" + lines)
-        with pytest.raises(RunFormatError, match=why):
-            open_drafts(tmp_path / "a.jsonl")
+    (tmp_path / "a.jsonl").write_bytes(msgspec.json.encode(HEADER) + b"\n{}\n")
+    with pytest.raises(RunFormatError, match=r"line 2: .*without an id"):
+        open_drafts(tmp_path / "a.jsonl")
     with pytest.raises(UnreadableError):
         open_drafts(tmp_path / "none.jsonl")
     path = tmp_path / "notes.jsonl"
     path.write_text("my notes")
-    with pytest.raises(RunError, match="holds something else, which would be lost"):
+    with pytest.raises(RunError, match="something else"):
         write(path, [])
     assert path.read_text() == "my notes"

@@ -36,13 +36,13 @@ def test_the_last_edit_of_a_draft_and_step_counts_and_an_empty_one_takes_it_back
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ('{"draft": "d", "step": "hypotheses", "hypothesis": "Tea', "line 2: expected an edit: .*truncated"),
-        ('{"draft": "d", "step": "hypotheses", "hypotesis": "Tea"}', "unknown field `hypotesis`"),
-        ('{"draft": "d", "step": "harvest", "rejected": "no"}', "expected one of summaries, .*, got 'harvest'"),
-        ('{"draft": "d", "step": "aspects", "hypothesis": "Tea"}', "edit of hypothesis at the step 'hypotheses', got"),
-        ('{"draft": "d", "step": "aspects", "aspects": ["a", " "]}', "aspects: expected a text, got an empty one"),
-        ('{"draft": "d", "step": "label-results", "results": [-1]}', "results: expected numbers from 0, got -1"),
-        ('{"draft": "", "step": "aspects", "aspects": ["a"]}', "expected the id of a draft, got none"),
+        ('{"draft": "d", "step": "hypotheses", "hypothesis": "Tea', r"edits\.jsonl: line 2: .*truncated.*correct"),
+        ('{"draft": "d", "step": "hypotheses", "hypotesis": "Tea"}', "line 2: .*`hypotesis`"),
+        ('{"draft": "d", "step": "harvest", "rejected": "no"}', "line 2: .*summaries.*'harvest'"),
+        ('{"draft": "d", "step": "aspects", "hypothesis": "Tea"}', "line 2: .*'hypotheses'"),
+        ('{"draft": "d", "step": "aspects", "aspects": ["a", " "]}', "line 2: .*aspects: .*empty"),
+        ('{"draft": "d", "step": "label-results", "results": [-1]}', "line 2: .*results: .*-1"),
+        ('{"draft": "", "step": "aspects", "aspects": ["a"]}', "line 2: .*id of a draft"),
     ],
 )
 def test_a_line_that_is_no_edit_is_told_and_not_added_to(tmp_path: Path, line: str, why: str) -> None:
@@ -51,7 +51,7 @@ def test_a_line_that_is_no_edit_is_told_and_not_added_to(tmp_path: Path, line: s
     path.write_text(path.read_text() + line)
     before = path.read_bytes()
     for work in (lambda: read_edits(tmp_path), lambda: add_edit(tmp_path, OWN)):
-        with pytest.raises(RunFormatError, match=rf"edits\.jsonl: line 2: .*{why.removeprefix('line 2: ')}.*correct"):
+        with pytest.raises(RunFormatError, match=why):
             work()
     assert path.read_bytes() == before
 
@@ -64,14 +64,12 @@ def test_an_edit_is_laid_over_a_draft_and_one_that_does_not_fit_it_says_so() -> 
     results = Edit(draft="d", step="label-results", results=(1, 0), aspects=("a", "b"))
     assert results.lay_over(DRAFT).results == (1, 0)
     for edit, why in (
-        (Edit(draft="d", step="label-results", results=(2,)), r"expected Results aspects in 0\.\.1, got aspect 2"),
-        (Edit(draft="d", step="label-results", results=(1,), aspects=("a",)), "the aspects that the draft has"),
-        (Edit(draft="d", step=JUDGED, sources=((9,), ())), "got sentence 9"),
-        (Edit(draft="d", step=JUDGED, sources=((8,),)), "sources of 2 aspects, got of 1"),
+        (Edit(draft="d", step="label-results", results=(2,)), r"0\.\.1, got aspect 2; .*take it back"),
+        (Edit(draft="d", step="label-results", results=(1,), aspects=("a",)), "aspects that the draft has"),
+        (Edit(draft="d", step=JUDGED, sources=((9,), ())), "sentence 9"),
+        (Edit(draft="d", step=JUDGED, sources=((8,),)), "2 aspects.* 1"),
     ):
-        with pytest.raises(
-            DataError, match=rf"the edit of 'd' at '{edit.step}' does not fit it: .*{why}.*; take it back"
-        ):
+        with pytest.raises(DataError, match=f"'d' at '{edit.step}'.*{why}"):
             edit.lay_over(DRAFT)
     judging = Edit(draft="d", step=JUDGED, sources=((8, 7), (0,))).lay_over(DRAFT).judging
     assert judging is not None

@@ -379,11 +379,11 @@ def test_a_review_whose_licence_does_not_allow_it_is_not_quoted(licence: str, re
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "line 1, column 1: expected well-formed XML"),
-        (review(), "review.xml: JATS XML: expected a paper with its body"),
-        (review("Tea helps.", references=()), "review.xml: expected a review with a list of references, got none"),
-        (b"<?xml version='1.0'?><TEI><text/></TEI>", "expected one review in JATS XML, got 0 articles in <tei>"),
-        (review("Tea").replace(b"</back>", b""), "review.xml: line 1, column .*: expected well-formed XML"),
+        (b"", r"review\.xml: line 1, column 1: .*XML"),
+        (review(), "its body"),
+        (review("Tea helps.", references=()), "references"),
+        (b"<?xml version='1.0'?><TEI><text/></TEI>", "0 articles in <tei>"),
+        (review("Tea").replace(b"</back>", b""), "well-formed"),
     ],
 )
 def test_a_file_that_is_no_review_is_refused(content: bytes, message: str) -> None:
@@ -458,7 +458,7 @@ def test_only_the_head_of_an_article_is_read_and_broken_files_are_told(folder: P
     assert papers.sha256 != before.sha256  # so that the passages are harvested again, and the new file is told
     assert papers.find({"pmid": "50"}) is not None
     (folder / "empty").mkdir()
-    with pytest.raises(DataError, match="expected a folder of papers, got one without files"):
+    with pytest.raises(DataError, match="without files"):
         papers_in(folder / "empty")
 
 

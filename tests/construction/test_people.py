@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 import tempfile
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -156,7 +155,7 @@ def test_passages_come_from_the_drafts_that_were_kept(tmp_path: Path) -> None:
         write_drafts(tmp_path / "summaries.jsonl", [changed, dropped], step="summaries")
         _, (task,) = draw_tasks(tmp_path, sort="passages")
         assert (task.before, task.after) == (before, after)
-    with pytest.raises(DataError, match="expected the work folder of a construction"):
+    with pytest.raises(DataError, match="work folder"):
         draw_tasks(data_at(tmp_path / "other", marked_papers(2)), sort="passages")
 
 
@@ -186,7 +185,7 @@ def test_instances_are_drawn_for_ratings(tmp_path: Path) -> None:
 def test_summaries_come_from_the_drafts(tmp_path: Path) -> None:
     papers = marked_papers(3)
     write_drafts(tmp_path / "filtered.jsonl", drafts_of(papers))
-    with pytest.raises(DataError, match="expected a data set, got none; 'evidencebench construct run' makes it"):
+    with pytest.raises(DataError, match="'evidencebench construct run'"):
         draw_tasks(tmp_path, sort="aspects")
     data_at(tmp_path / "dataset", papers)
     header, tasks = draw_tasks(tmp_path, sort="aspects", n=3)
@@ -196,7 +195,7 @@ def test_summaries_come_from_the_drafts(tmp_path: Path) -> None:
 
 def test_data_without_texts_of_aspects_is_told(tmp_path: Path) -> None:
     without = data_at(tmp_path, [paper(number) for number in range(1, 4)])
-    with pytest.raises(DataError, match="expected a data set with the texts of its aspects to draw 'sentences' from"):
+    with pytest.raises(DataError, match="'sentences'"):
         draw_tasks(without, n=2)
     assert len(draw_tasks(without, sort="hypotheses", n=2)[1]) == 2
 
@@ -318,21 +317,21 @@ def test_annotations_of_other_tasks_are_refused(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     folder.append("Ada", marked(1))
     write_tasks(tmp_path / "tasks.jsonl", MARKING, [BREAD])
-    with pytest.raises(RunMismatchError, match="give the tasks that it was begun with"):
+    with pytest.raises(RunMismatchError, match=r"ada\S*\.jsonl: .*checksum.*tasks\.jsonl.*give the tasks"):
         AnnotationFolder(folder.folder, read_tasks(tmp_path / "tasks.jsonl")).read()
 
 
 @pytest.mark.parametrize(
     ("header", "annotation", "words"),
     [
-        (MARKING, marked(2), "sentence 2: the paper has 0..1"),
-        (MARKING, marked(-1), "sentence -1: the paper has 0..1"),
-        (MARKING, marked(1, 0), "ascending, each once"),
-        (MARKING, marked(1, task="task_9"), "no task 'task_9'"),
+        (MARKING, marked(2), r"sentence 2: .*0\.\.1"),
+        (MARKING, marked(-1), "sentence -1"),
+        (MARKING, marked(1, 0), "ascending"),
+        (MARKING, marked(1, task="task_9"), "'task_9'"),
         (MARKING, TaskAnnotation(task="task_1", ratings={}), "expected marked sentences"),
         (RATING, marked(1), "expected ratings"),
-        (RATING, TaskAnnotation(task="task_1", ratings={"nice": True}), "no criterion 'nice'"),
-        (RATING, TaskAnnotation(task="task_1", ratings={}, is_done=True), "not rated: valuable"),
+        (RATING, TaskAnnotation(task="task_1", ratings={"nice": True}), "'nice'"),
+        (RATING, TaskAnnotation(task="task_1", ratings={}, is_done=True), "not rated"),
     ],
 )
 def test_an_annotation_that_names_what_is_not_there_is_refused(
@@ -347,8 +346,8 @@ def test_an_annotation_that_names_what_is_not_there_is_refused(
 @pytest.mark.parametrize(
     ("header", "task", "words"),
     [
-        (msgspec.structs.replace(RATING, criteria=()), TEA, "line 1: expected criteria for 'hypotheses' only"),
-        (MARKING, msgspec.structs.replace(TEA, kinds=()), "line 2: expected a kind for each of 2 sentences, got 0"),
+        (msgspec.structs.replace(RATING, criteria=()), TEA, "line 1: .*criteria"),
+        (MARKING, msgspec.structs.replace(TEA, kinds=()), "line 2: .*kind.* 2 .* 0"),
     ],
 )
 def test_a_file_whose_tasks_make_no_sense_is_refused(
@@ -529,16 +528,16 @@ def change(old: str, new: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("tool", "changed", "words"),
     [
-        ("csv", change(",0,normal", ",99,normal"), "sentence '99': expected a number, and the paper has 0..2"),
-        ("csv", change(",0,normal", f",{'0' * 5000},normal"), "expected a number"),
-        ("csv", change("task_0", "task_77"), "no task 'task_77'"),
-        ("csv", change(",x,", ",perhaps,"), "expected yes, no, 1, 0, x or nothing, got 'perhaps'"),
-        ("csv", change(",1,normal", ",0,normal"), "sentence 0 of task 'task_0' occurs twice"),
-        ("csv", change("is_source", "marks"), "with the column 'is_source'"),
-        ("label-studio", change('"end": "1"', '"end": "7"'), "sentence 7: the paper has 0..2"),
-        ("label-studio", change('"start": "1"', '"start": "-1"'), "Expected `int` >= 0"),
+        ("csv", change(",0,normal", ",99,normal"), r"'99': .*0\.\.2"),
+        ("csv", change(",0,normal", f",{'0' * 5000},normal"), "a number"),
+        ("csv", change("task_0", "task_77"), "'task_77'"),
+        ("csv", change(",x,", ",perhaps,"), "yes, no, .*'perhaps'"),
+        ("csv", change(",1,normal", ",0,normal"), "'task_0' occurs twice"),
+        ("csv", change("is_source", "marks"), "'is_source'"),
+        ("label-studio", change('"end": "1"', '"end": "7"'), "sentence 7"),
+        ("label-studio", change('"start": "1"', '"start": "-1"'), ">= 0"),
         ("label-studio", change("task_0", "task_77"), "task_77"),
-        ("label-studio", change('"data"', '"dat"'), "export of Label Studio of the sort 'JSON'"),
+        ("label-studio", change('"data"', '"dat"'), "'JSON'"),
     ],
 )
 def test_what_does_not_fit_the_tasks_is_refused(
@@ -546,7 +545,7 @@ def test_what_does_not_fit_the_tasks_is_refused(
 ) -> None:
     tasks = sheet_tasks(tmp_path, ("a", "b", "c"))
     broken = changed(FILLED[tool](tasks, {"task_0": (1,)}).decode())
-    with pytest.raises(RunFormatError, match=re.escape(words)):
+    with pytest.raises(RunFormatError, match=words):
         read_back(tmp_path, tasks, broken.encode())
 
 
@@ -554,7 +553,7 @@ def test_what_does_not_fit_the_tasks_is_refused(
 def test_answers_to_other_tasks_are_refused(tmp_path: Path, tool: str) -> None:
     tasks = sheet_tasks(tmp_path, ("a", "b"))
     content = FILLED[tool](tasks, {"task_0": (1,)})
-    with pytest.raises(RunMismatchError, match="--sort and --folder say which tasks"):
+    with pytest.raises(RunMismatchError, match=r"--sort.*--folder"):
         read_back(tmp_path, sheet_tasks(tmp_path, ("a", "B")), content)
 
 
@@ -587,13 +586,13 @@ def test_no_answer_that_was_given_in_the_app_is_replaced_and_then_nothing_of_the
     answers, sheet = anew(tmp_path, tasks), tmp_path / "Ada.csv"
     answers.append("Ada", marked(0, task="task_0"))
     sheet.write_bytes(fill_sheet(tasks, {"task_0": (1,), "task_1": (1,)}))
-    with pytest.raises(PeopleError, match=r"'Ada' gave task 'task_0' another answer in the app; change it"):
+    with pytest.raises(PeopleError, match=r"'Ada'.*'task_0'.*app; change it"):
         keep_answers([sheet], answers)
     assert set(answers.answers_of("Ada")) == {"task_0"}
     sheet.write_bytes(fill_sheet(tasks, {"task_0": (0,), "task_1": (1,)}))
     assert keep_answers([sheet], answers)[0] == {"new": 1, "changed": 0, "unchanged": 1}
     answers.append("Ada", marked(2, task="task_1", revision=2))  # in the app, behind the file
-    with pytest.raises(PeopleError, match="gave task 'task_1' another answer in the app"):
+    with pytest.raises(PeopleError, match="'task_1'"):
         keep_answers([sheet], answers)
 
 
@@ -603,16 +602,16 @@ def test_files_that_contradict_each_other_or_name_another_rater_are_refused(tmp_
     for number, file in enumerate(files):
         file.parent.mkdir()
         file.write_bytes(fill_sheet(tasks, {"task_0": (number,), "task_1": ()}))
-    with pytest.raises(RunFormatError, match="a second answer of 'Ada' to task 'task_0'; give each once"):
+    with pytest.raises(RunFormatError, match=r"second.*'Ada'.*'task_0'.*once"):
         keep_answers(files, answers)
     model = tmp_path / "model.csv"
     model.write_bytes(files[0].read_bytes())
-    with pytest.raises(PeopleError, match="'model' is what the report calls another rater"):
+    with pytest.raises(PeopleError, match="'model'"):
         keep_answers([files[0], model], answers)
     with pytest.raises(UnreadableError):
         keep_answers([tmp_path / "nothing.csv"], answers)
     (nobody := tmp_path / f"{tasks.path.stem}.csv").write_bytes(files[0].read_bytes())
-    with pytest.raises(RunFormatError, match="line 2: no annotator; name the file after them"):
+    with pytest.raises(RunFormatError, match=r"line 2: .*name the file"):
         keep_answers([nobody], answers)
     assert answers.read().by_annotator == {}
     assert keep_answers([files[0], files[0]], answers)[0]["new"] == 2

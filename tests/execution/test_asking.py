@@ -140,7 +140,7 @@ def test_answers_whose_batch_never_comes_stop_the_command_and_say_how_to_go_on()
     def answer(_: Query) -> Ranking:
         raise PendingError("it waits for its batch")
 
-    with pytest.raises(StopError, match=r"4 of 4 questions are unanswered, .*; run again: what is stored is not paid"):
+    with pytest.raises(StopError, match=r"4 of 4 .*run again"):
         gather([Inquiry(system=named(Pends(answer)))], SAMPLE, [AT_10], limit=4)
 
 
@@ -160,5 +160,5 @@ def test_a_rehearsal_names_the_tasks_that_are_asked_by_themselves() -> None:
 def test_a_training_whose_system_would_ask_a_model_in_every_fold_is_refused() -> None:
     pytest.importorskip("datasets", reason="needs the extra 'finetune'")
     spec = "reranker:system=[llm_base:model=openai/gpt-4o]"
-    with pytest.raises(SystemSpecError, match=r"expected no system that asks a language model .* no cost limit"):
+    with pytest.raises(SystemSpecError, match="no cost limit"):
         cross_validate(CrossValidation(systems=spec, tasks=[AT_10]), SAMPLE)

@@ -66,7 +66,7 @@ def test_a_data_file_that_was_replaced_is_not_answered_under_the_old_checksum(
         first, second = (read_run(one).answer for one in (run, tmp_path / "again.jsonl"))
         assert all(first(one, None) == second(one, None) for one in dataset.ids)
         return
-    with pytest.raises(ChangedDataError, match=r"data\.json.*: the data file has changed since it was opened"):
+    with pytest.raises(ChangedDataError):
         execute("longest", dataset, run, jobs=jobs)
     assert (read_run(run).ids, dataset.sha256) == (frozenset(), checksum)
 
@@ -92,7 +92,7 @@ def test_a_file_is_known_by_its_checksum_where_it_lies_on_another_disk(tmp_path:
     with pytest.raises(ChangedDataError):
         reopen_dataset(by_state)
     many(path, 3, first=1)
-    with pytest.raises(ChangedDataError, match=r"every machine needs the same file, and .* has another one"):
+    with pytest.raises(ChangedDataError, match="every machine"):
         reopen_dataset(by_checksum)
 
 
@@ -106,8 +106,7 @@ def test_a_run_of_own_code_is_not_continued_after_an_edit(edited: str, own: str)
     source = Path(f"{module}{edited}.py")
     source.write_text(f"{source.read_text()}# edited\n")
     forget(module)
-    words = rf"run\.jsonl: was made with other settings: code of {own} was 'sha256:\w+', now 'sha256:\w+'; "
-    with pytest.raises(RunMismatchError, match=words):
+    with pytest.raises(RunMismatchError, match=rf"run\.jsonl: .*code of {own} was 'sha256:\w+', now 'sha256:\w+'; "):
         execute(own, SAMPLE, path, limit=4)
     execute(own, SAMPLE, Path("new.jsonl"), limit=4)
     after = read_run(Path("new.jsonl"))
@@ -125,7 +124,7 @@ def test_a_run_of_own_code_that_an_earlier_version_began_is_read_and_not_continu
     assert digest not in text
     Path("run.jsonl").write_text(text)
     assert read_run(Path("run.jsonl")).signature == f"{own}(size=1)"
-    with pytest.raises(RunMismatchError, match=rf"code of {own} was not told, now 'sha256:\w+'; choose another file"):
+    with pytest.raises(RunMismatchError, match=f"code of {own} was not told"):
         execute(own, SAMPLE, Path("run.jsonl"), limit=4)
 
 
@@ -134,7 +133,7 @@ def test_own_code_within_another_system_counts_too(own: str) -> None:
     execute(spec, SAMPLE, Path("run.jsonl"), limit=2)
     edit(own)
     forget(own)
-    with pytest.raises(RunMismatchError, match=f"code of {own} was"):
+    with pytest.raises(RunMismatchError, match=f"code of {own}"):
         execute(spec, SAMPLE, Path("run.jsonl"), limit=2)
 
 
@@ -144,7 +143,7 @@ def test_workers_that_would_import_edited_code_are_told(own: str) -> None:
     edit(own)
     assert execute(own, dataset, Path("again.jsonl")).n_failed == 0  # here runs what was imported
     assert read_run(Path("again.jsonl")).signature == read_run(Path("whole.jsonl")).signature
-    with pytest.raises(RunMismatchError, match=f"system '{own}' has changed since the work began: code of {own} was"):
+    with pytest.raises(RunMismatchError, match=f"'{own}' .*since the work began: code of {own}"):
         execute(own, dataset, Path("run.jsonl"), jobs=2)
     assert read_run(Path("run.jsonl")).ids == frozenset()
 
@@ -154,7 +153,7 @@ def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str)
     cross_validate(what, SAMPLE, journal=journal)
     edit(own)
     forget(own)
-    with pytest.raises(RunMismatchError, match=f"was made with other settings: code of {own} was 'sha256:"):
+    with pytest.raises(RunMismatchError, match=f"code of {own}"):
         cross_validate(what, SAMPLE, journal=journal)
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     cross_validate(what, SAMPLE, journal=journal)
@@ -186,7 +185,7 @@ def test_the_same_run_at_once_is_written_by_one_and_refused_to_the_other(overwri
 
     def run_too(*_: int) -> None:
         before = run.read_bytes()
-        with pytest.raises(RunError, match=rf"{run}: another process is writing this file; wait for it"):
+        with pytest.raises(RunError, match=f"{run}: another process .*wait for it"):
             execute("lead", SAMPLE, run, overwrite=overwrite)
         assert run.read_bytes() == before
 

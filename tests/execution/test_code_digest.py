@@ -83,5 +83,5 @@ def test_a_copy_elsewhere_has_the_same_digest(folder: Path, monkeypatch: pytest.
 
 def test_this_package_has_none_and_what_comes_from_no_file_is_refused() -> None:
     assert code_digest(bm25) is None
-    with pytest.raises(SystemSpecError, match="own code 'typed': expected a module that comes from a file"):
+    with pytest.raises(SystemSpecError, match="'typed'"):
         code_digest(ModuleType("typed"))

@@ -116,10 +116,10 @@ def test_what_is_missing_of_an_epoch_scores_0_and_is_counted(tmp_path: Path) -> 
     row = next(row for row in board_of(score_runs([path], SAMPLE, TASK), scores.task).standings if not row.is_control)
     assert row.unfinished == f"{2 * len(SAMPLE) - 4} of {2 * len(SAMPLE)}"
     path.write_bytes(lines[0].replace(b'"epochs":2', b'"epochs":1') + lines[-1])
-    with pytest.raises(RunFormatError, match="line 2: expected epochs up to 1, got 2"):
+    with pytest.raises(RunFormatError, match=r"line 2: .*epochs.* 1, got 2"):
         open_run(path)
     path.write_bytes(lines[0].replace(b'"epochs":2', b'"epochs":1000000000'))
     with pytest.raises(RunFormatError, match="epochs"):
         open_run(path)
-    with pytest.raises(ValueError, match="epochs: expected 1 to 1000, got 1001"):
+    with pytest.raises(ValueError, match="1000, got 1001"):
         execute("lead", SAMPLE, tmp_path / "more.jsonl", epochs=1001)

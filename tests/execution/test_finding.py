@@ -3,7 +3,7 @@
 import pytest
 
 from doors import PaperChance, PaperVerdict, read_content
-from evidencebench import Ranking, Traits, find_evidence
+from evidencebench import EvidenceBenchError, Ranking, Traits, find_evidence
 
 PAPER = read_content(
     b"Tea and blood pressure: a trial.\n\nWe gave tea or water to adults. Systolic blood pressure fell more with tea "
@@ -44,7 +44,7 @@ def test_a_system_of_ones_own_can_judge_and_is_refused_bounds_in_disorder() -> N
         for chance in (0.1, 0.2, 0.8)
     ]
     assert found == [PaperVerdict.NONE, PaperVerdict.UNSURE, PaperVerdict.FOUND]
-    with pytest.raises(Exception, match=r"failed: ValueError: expected a chance in 0\.\.1 and bounds in order"):
+    with pytest.raises(EvidenceBenchError, match="bounds in order"):
         find_evidence(PAPER, "Tea lowers cholesterol.", system=Own(0.5, 0.9, 0.1))
 
 

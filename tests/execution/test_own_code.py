@@ -119,7 +119,7 @@ def test_a_package_without_an_init_file_is_own_code_only_where_it_is_named_as_su
 def test_a_file_of_the_name_of_a_module_of_python_hides_nothing_and_can_be_named_by_its_path(folder: Path) -> None:
     (folder / "statistics.py").write_text(SYSTEM)
     import_module("statistics")
-    with pytest.raises(SystemSpecError, match=r"has no attribute 'Backwards'.*\./statistics\.py:Backwards"):
+    with pytest.raises(SystemSpecError, match=r"'Backwards'.*\./statistics\.py:Backwards"):
         make_system("statistics:Backwards")
     assert last_sentence("statistics.py:Backwards") == 0
     assert hasattr(import_module("statistics"), "fmean")
@@ -145,17 +145,17 @@ def test_files_named_as_modules_of_python_break_no_run_whatever_the_number_of_pr
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("backwards.py", r"file 'backwards\.py': expected the class or function in it .* backwards\.py:Name"),
-        ("absent.py:Backwards", "'absent.py:Backwards': cannot be imported: .*No such file or directory"),
-        ("backwards.py:Backward", r"no attribute 'Backward' \(did you mean 'Backwards'\?\)"),
-        ("backwards:Backward", r"no attribute 'Backward' \(did you mean 'Backwards'\?\)"),
-        ("backwards.py:Backwards:begin=1", "'backwards.py:Backwards': no option 'begin'; it takes start"),
-        ("backwards.py:SYSTEM", "no attribute 'SYSTEM'"),
-        ("backwards:Backwards:start=x", "option 'start': expected a whole number, got 'x'"),
-        ("backwards:hopeless", r"expected an object with a method rank\(query, brief\), got 'text'"),
-        ("backwards:hopeless:start=1", "unexpected keyword argument 'start'"),
-        ("backwards:failing", "RuntimeError: no model here"),
-        ("backwards:Cheat", r"expected an object with a method rank\(query, brief\), got Cheat$"),
+        ("backwards.py", r"'backwards\.py': .*backwards\.py:Name"),
+        ("absent.py:Backwards", r"'absent\.py:Backwards': .*No such file"),
+        ("backwards.py:Backward", "'Backward' .*'Backwards'"),
+        ("backwards:Backward", "'Backward' .*'Backwards'"),
+        ("backwards.py:Backwards:begin=1", "'begin'.*start"),
+        ("backwards.py:SYSTEM", "'SYSTEM'"),
+        ("backwards:Backwards:start=x", "'start': .*'x'"),
+        ("backwards:hopeless", r"rank\(query, brief\), got 'text'"),
+        ("backwards:hopeless:start=1", "argument 'start'"),
+        ("backwards:failing", "no model here"),
+        ("backwards:Cheat", "got Cheat$"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -167,7 +167,7 @@ def test_what_a_file_does_not_hold_is_refused_in_words(spec: str, message: str) 
 @pytest.mark.usefixtures("folder")
 def test_a_pipe_in_the_place_of_own_code_is_refused_and_not_waited_for() -> None:
     os.mkfifo("pipe.py")
-    with pytest.raises(SystemSpecError, match=r"'pipe\.py:Any': cannot be imported: .*is a pipe; expected a regular"):
+    with pytest.raises(SystemSpecError, match="is a pipe"):
         make_system("pipe.py:Any")
 
 
@@ -176,7 +176,7 @@ def test_a_file_of_a_package_is_named_by_its_module_and_says_so(folder: Path) ->
     (folder / "packed").mkdir()
     (folder / "packed" / "near.py").write_text("")
     (folder / "packed" / "own.py").write_text(f"from . import near\n{SYSTEM}")
-    with pytest.raises(SystemSpecError, match=r"relative import.*; name a file of a package by its module, as package"):
+    with pytest.raises(SystemSpecError, match=r"relative import.*by its module"):
         make_system("packed/own.py:Backwards")
     assert last_sentence("packed.own:Backwards") == 0
 
@@ -189,7 +189,7 @@ def test_a_file_that_fails_while_it_is_imported_is_imported_anew_the_next_time(f
         "import nowhere": "No module named",
     }.items():
         odd.write_text(code)
-        with pytest.raises(SystemSpecError, match=rf"'odd-name\.py:Backwards': cannot be imported: {why}"):
+        with pytest.raises(SystemSpecError, match=rf"odd-name\.py:Backwards.*{why}"):
             make_system("odd-name.py:Backwards")
     odd.write_text(SYSTEM)
     assert last_sentence("odd-name.py:Backwards") == 0

@@ -70,7 +70,7 @@ def test_a_system_of_an_installed_package_is_named_by_its_entry_point_in_every_p
     assert "my-bm25" in SYSTEMS
     assert list(SYSTEMS)[-1] == "my-bm25"
     assert len(SYSTEMS) == len(list(SYSTEMS))
-    with pytest.raises(SystemSpecError, match="did you mean 'my-bm25'"):
+    with pytest.raises(SystemSpecError, match="'my-bm25'"):
         make_system("my-bm52")
     data = many(tmp_path / "data.json", 40)
     for jobs in (1, 2):
@@ -187,7 +187,7 @@ def test_a_package_with_torn_metadata_is_named_and_breaks_no_other(
     assert where in warnings
     assert "my-bm25" in text
     execute("my-bm25", load_sample(), tmp_path / "run.jsonl", limit=1)
-    with pytest.raises(SystemSpecError, match=f"no system 'odd'.*{where}.*install the package again, or uninstall it"):
+    with pytest.raises(SystemSpecError, match=f"'odd'.*{where}.*uninstall"):
         make_system("odd")
 
 
@@ -203,11 +203,11 @@ def test_one_that_takes_a_name_of_ours_is_warned_of_and_ours_stays(install: Inst
 def test_two_packages_with_one_name_are_both_named(install: Install) -> None:
     install("back-wards", "my-bm25 = back_wards:Backwards")
     install("for-wards", "my-bm25 = for_wards:Backwards")
-    with pytest.raises(SystemSpecError, match=r"packages '(\S+)' and '(\S+)' both have one; uninstall one of them"):
+    with pytest.raises(SystemSpecError, match=r"wards' and '.*wards' both have one; uninstall one"):
         make_system("my-bm25")
     assert "my-bm25" not in SYSTEMS
     result = CliRunner().invoke(cli, ["crossval", "my-bm25", "--data", "sample"])
-    assert "both have one; uninstall one of them" in str(result.exception)
+    assert "both have one" in str(result.exception)
     assert "both have one" in listed("--json")[1]
 
 

@@ -109,7 +109,7 @@ def test_a_stop_within_an_instance_leaves_the_tasks_behind_it_open_and_a_batch_b
 def test_a_stop_ends_the_run_keeps_what_came_before_and_the_same_call_goes_on(waiting: str, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     spec = f"execution.test_stops:Stopping:log={tmp_path / 'log'},how=server,waiting={waiting}"
-    with pytest.raises(FailingServerError, match="it fails"):
+    with pytest.raises(FailingServerError):
         execute(spec, SAMPLE, path, limit=2, max_waiting=1)
     kept = read_run(path).done
     assert kept == {(A, "er_at_optimal")}
@@ -183,7 +183,7 @@ def test_an_answer_that_had_begun_when_too_many_failed_is_kept(tmp_path: Path) -
             TOLD.set()
 
     path = tmp_path / "run.jsonl"
-    with pytest.raises(StopError, match=r"^1 error, and at most 0 are allowed; the last: .*no such word$"):
+    with pytest.raises(StopError, match=r"^1 error, .* 0 .*no such word$"):
         execute(Late(), SAMPLE, path, max_errors=0, max_waiting=2, on_progress=tell)
     run = read_run(path)
     assert ({one for one, _ in run.failed}, B in run.ids) == ({A}, True)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from doors import TfIdf, TfIdfChar, UndefinedScoreError, default_tasks, derange_hypotheses, tokens
+from doors import UndefinedScoreError, derange_hypotheses, tokens
 from evidencebench import (
     BM25,
     Brief,
@@ -102,7 +102,7 @@ def test_ranking_by_score_is_descending_with_ties_in_paper_order(scores: list[fl
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_not_finite_is_refused(score: float) -> None:
-    with pytest.raises(ValueError, match="sentence 1: expected a finite score"):
+    with pytest.raises(ValueError, match=r"sentence 1: .*finite"):
         rank_by_score([0.0, score])
 
 
@@ -128,7 +128,7 @@ def test_bm25_equals_bm25s(query: Query, k1: float, b: float, stopwords: bool) -
     check_against_bm25s(query, BM25(k1=k1, b=b, stopwords=stopwords))
 
 
-def check_against_sklearn(query: Query, system: TfIdf | TfIdfChar, vectorizer: Any) -> None:
+def check_against_sklearn(query: Query, system: Any, vectorizer: Any) -> None:
     try:
         vectors = vectorizer.fit_transform(query.sentences)
     except ValueError as error:
@@ -146,9 +146,11 @@ def check_against_sklearn(query: Query, system: TfIdf | TfIdfChar, vectorizer: A
 def test_tfidf_of_words_and_of_characters_equals_scikit_learn(query: Query) -> None:
     from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415 - seconds, which few tests need
 
-    check_against_sklearn(query, TfIdf(), TfidfVectorizer(analyzer=tokens))
+    check_against_sklearn(query, make_system("tfidf").system, TfidfVectorizer(analyzer=tokens))
     in_words = {"preprocessor": lambda text: " ".join(tokens(text, stopwords=False))}
-    check_against_sklearn(query, TfIdfChar(), TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **in_words))
+    check_against_sklearn(
+        query, make_system("tfidf_char").system, TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **in_words)
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,11 +171,6 @@ def test_options_are_read_from_the_specification(spec: str, options: dict[str, o
     assert all(getattr(named.system, key) == value for key, value in options.items())
 
 
-def test_only_systems_whose_answers_end_by_themselves_are_asked_tasks_without_a_budget() -> None:
-    assert "result_er_unconstrained" in [task.name for task in default_tasks(make_system("oracle"))]
-    assert "result_er_unconstrained" not in [task.name for task in default_tasks(make_system("bm25"))]
-
-
 def asked_of(papers: list[int]) -> list[Query]:
     """Give queries whose hypotheses all differ, one for each paper named."""
     return [
@@ -186,7 +183,7 @@ def asked_of(papers: list[int]) -> list[Query]:
 def test_swapped_hypotheses_all_come_from_another_paper_and_each_is_used_once(papers: list[int], seed: int) -> None:
     asked = asked_of(papers)
     if 2 * max(Counter(papers).values()) > len(papers):
-        with pytest.raises(UndefinedScoreError, match=r"cannot be swapped between papers: .* share one"):
+        with pytest.raises(UndefinedScoreError):
             derange_hypotheses(asked, np.random.default_rng(seed))
         return
     swapped = derange_hypotheses(asked, np.random.default_rng(seed))
@@ -201,7 +198,7 @@ def test_another_seed_swaps_otherwise_and_no_query_cannot_be_swapped() -> None:
     asked = asked_of(list(range(12)))
     swaps = [derange_hypotheses(asked, np.random.default_rng(seed)) for seed in range(3)]
     assert swaps[0] != swaps[1] != swaps[2]
-    with pytest.raises(UndefinedScoreError, match="0 of 0 instances"):
+    with pytest.raises(UndefinedScoreError, match=r"hypotheses .*swapped.* 0 of 0 .*share"):
         derange_hypotheses([], np.random.default_rng(0))
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from doors import MOST_UNITS, PaperVerdict, UnitKind, found_units, holds_all_words
+from doors import MOST_UNITS, PaperVerdict, UnitKind, holds_all_words
 from evidencebench import Paper, Unit, find_evidence, read_paper
 
 _PAPER = read_paper(b"# Results\nTea helped. Deep venous thrombosis (DVT) was rare.\n")
@@ -19,7 +19,7 @@ PAPER = replace(_PAPER, units=tuple(Unit(text=text, kind=kind, label="x") for te
 
 
 def texts(paper: Paper, question: str) -> list[str]:
-    return [unit.text for unit in found_units(paper, question)]
+    return [unit.text for unit in find_evidence(paper, question).units]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_best_unit_comes_first(question: str, best: int) -> None:
 
 def test_few_are_found_and_none_that_shares_little() -> None:
     assert texts(PAPER, "Statins lower cholesterol in gout.") == texts(_PAPER, "Headache") == []
-    assert len(found_units(replace(PAPER, units=PAPER.units * 9), "Headache with tea")) == MOST_UNITS
+    assert len(texts(replace(PAPER, units=PAPER.units * 9), "Headache with tea")) == MOST_UNITS
 
 
 def test_a_paper_is_not_said_to_lack_what_one_unit_or_sentence_holds() -> None:

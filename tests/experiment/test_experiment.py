@@ -4,7 +4,7 @@ import json
 import statistics
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -156,7 +156,7 @@ def test_latex_has_the_heads_the_caption_and_the_label_that_are_given(experiment
     assert r"ER@10" in text
     assert r"\caption{Ours \& theirs.}" in text
     assert r"\label{tab:ours}" in text
-    with pytest.raises(ValueError, match="heads: no column 'er_at_5'; expected some of system, er_at_10, "):
+    with pytest.raises(ValueError, match=r"heads: .*'er_at_5'.*er_at_10"):
         experiment.table().latex(heads={"er_at_5": "ER@5"})
 
 
@@ -178,14 +178,14 @@ def test_a_result_draws_the_picture_of_its_command(experiment: Experiment, comma
         mine = result.plot(tmp_path / f"{name}.svg")
         command(f"{name} {runs} --data sample {AT} --plot {tmp_path}/theirs.svg")
         assert mine.read_text(encoding="utf-8") == (tmp_path / "theirs.svg").read_text(encoding="utf-8")
-        with pytest.raises(ValueError, match=r"picture\.pdf: expected a name that ends in \.svg or \.png"):
+        with pytest.raises(ValueError, match=r"picture\.pdf: .*\.svg or \.png"):
             result.plot(tmp_path / "picture.pdf")
     for without in (experiment.table(), Experiment(["lead"], "sample", tasks="er_at_10", controls=()).compare()):
-        with pytest.raises(ValueError, match="plot: no chart of this; leaderboard"):
+        with pytest.raises(ValueError, match=r"no chart.*leaderboard"):
             without.plot(tmp_path / "none.svg")
     size = Measure(name="size", of=lambda outcome: outcome.n_selected, label="sentences")
     sized = Experiment(["lead"], "sample", tasks="er_at_10", controls=(), measures=[size])
-    with pytest.raises(ValueError, match=r"plot: 'lead': expected a share in 0\.\.1, got 10"):
+    with pytest.raises(ValueError, match=r"'lead': .*0\.\.1, got 10"):
         sized.leaderboard(size).plot(tmp_path / "none.svg")
     assert not (tmp_path / "none.svg").exists()
 
@@ -196,21 +196,24 @@ def test_a_report_of_the_experiment_is_one_page(experiment: Experiment, tmp_path
     assert "Mine &amp; yours" in page
 
 
-def test_wrong_names_are_told_in_words(experiment: Experiment) -> None:
-    with pytest.raises(ValueError, match="no system 'bm52' in this experiment; expected two of 'bm25', 'cues'"):
-        experiment.compare("bm25", "bm52")
-    with pytest.raises(ValueError, match="uncertainty: expected interval, error, epochs or none, got 'std'"):
-        experiment.table(uncertainty="std")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"controls: nothing here was asked changed queries; give the experiment cont"):
-        Experiment(["lead"], "sample", tasks="er_at_10", controls=()).controls()
-    with pytest.raises(ValueError, match="systems: expected at least one"):
-        Experiment([], "sample")
-    with pytest.raises(ValueError, match="seeds: expected at least one"):
-        Experiment(["random"], "sample", seeds=0)
-    with pytest.raises(TypeError, match="two are named 'bm25'"):
-        Experiment(["bm25", "bm25"], "sample")
-    with pytest.raises(TypeError, match="answers in a dict have no name"):
-        Experiment([{"a": [1]}], "sample")
+@pytest.mark.parametrize(
+    ("ask", "error", "words"),
+    [
+        (lambda made: made.compare("bm25", "bm52"), ValueError, "'bm52'.*'bm25', 'cues'"),
+        (lambda made: made.table(uncertainty="std"), ValueError, "uncertainty: .*interval, error, .*'std'"),
+        (lambda _: Experiment(["lead"], "sample", controls=()).controls(), ValueError, "controls: nothing.*give"),
+        (lambda _: Experiment([], "sample"), ValueError, "systems: .*at least one"),
+        (lambda _: Experiment({}, "sample"), ValueError, "systems: "),
+        (lambda _: Experiment(["random"], "sample", seeds=0), ValueError, "seeds: .*at least one"),
+        (lambda _: Experiment(["bm25", "bm25"], "sample"), TypeError, "two .*'bm25'"),
+        (lambda _: Experiment([{"a": [1]}], "sample"), TypeError, "no name"),
+    ],
+)
+def test_wrong_names_are_told_in_words(
+    experiment: Experiment, ask: Callable[[Experiment], object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        ask(experiment)
 
 
 def test_code_of_a_notebook_is_known_by_what_it_does(tmp_path: Path) -> None:
@@ -223,7 +226,7 @@ def test_code_of_a_notebook_is_known_by_what_it_does(tmp_path: Path) -> None:
     try:
         for n in (3, 3):
             Experiment([typed(n)], "sample", tasks="er_at_10", controls=(), folder=tmp_path).run()
-        with pytest.raises(RunMismatchError, match="code of typed_into_a_notebook:mine was"):
+        with pytest.raises(RunMismatchError, match="typed_into_a_notebook:mine"):
             Experiment([typed(4)], "sample", tasks="er_at_10", controls=(), folder=tmp_path).run()
     finally:
         del sys.modules["typed_into_a_notebook"]

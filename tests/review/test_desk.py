@@ -103,14 +103,14 @@ def test_one_process_at_a_time_fills_a_desk(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "papers")
     desk = opened(folder, "bm25")
     desk.fill(InProcess(), make_system("bm25"))
-    with pytest.raises(RunError, match="another process is writing this file"):
+    with pytest.raises(RunError, match="another process"):
         opened(folder, "bm25").fill(InProcess(), make_system("bm25"))
     desk.close()
 
 
 def test_a_desk_without_questions_says_what_to_give(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "papers")
-    with pytest.raises(DataError, match="no questions yet; give a file of them, one a line, with --questions"):
+    with pytest.raises(DataError, match="--questions"):
         open_desk(folder, papers_of(folder, None), None, "finder")
     assert not (folder / "evidencebench-review").exists()
 

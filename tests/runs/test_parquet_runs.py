@@ -84,13 +84,13 @@ def there_and_back(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"id": ["a"], "hypothesis": ["b"]}, "is data, and no answers"),
-        ({"id": ["a"]}, "has no column sentences, error; expected a run"),
-        ({"id": ["a"], "sentences": ["b"], "error": ["c"]}, "cannot be read as a run in Parquet"),
-        ({"id": [None], "sentences": [[1]], "error": [None]}, "Object missing required field `id`"),
-        ({"id": ["a"], "sentences": [[None]], "error": [None]}, "Expected `int`, got `null`"),
-        ({"id": ["a"], "sentences": [None], "error": [None]}, "line 1: expected either 'sentences' or 'error'"),
-        ({"id": ["a", "a"], "sentences": [[1], [2]], "error": [None, None]}, "line 2: a second answer for 'a'"),
+        ({"id": ["a"], "hypothesis": ["b"]}, "no answers"),
+        ({"id": ["a"]}, r"run\.parquet: .*sentences, error; expected a run"),
+        ({"id": ["a"], "sentences": ["b"], "error": ["c"]}, "cannot be read"),
+        ({"id": [None], "sentences": [[1]], "error": [None]}, "`id`"),
+        ({"id": ["a"], "sentences": [[None]], "error": [None]}, "`null`"),
+        ({"id": ["a"], "sentences": [None], "error": [None]}, "line 1: .*'sentences'"),
+        ({"id": ["a", "a"], "sentences": [[1], [2]], "error": [None, None]}, "line 2: .*second answer"),
     ],
 )
 def test_columns_that_are_no_run_say_so(columns: dict[str, list[object]], words: str, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_two_columns_of_one_name_say_so(run_path: Path, tmp_path: Path) -> None:
     write_run(tmp_path / "run.parquet", run_path.read_bytes(), run_path)
     twice = pq.read_table(tmp_path / "run.parquet")
     pq.write_table(twice.append_column("id", twice.column("id")), tmp_path / "twice.parquet")
-    with pytest.raises(RunFormatError, match=r"cannot be read as a run in Parquet: .*id. exists 2 times"):
+    with pytest.raises(RunFormatError, match="2 times"):
         open_run(tmp_path / "twice.parquet")
 
 

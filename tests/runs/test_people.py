@@ -9,14 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from doors import (
     MAX_NAME_LENGTH,
-    AnswerLine,
     DataHeader,
     FinalError,
     PeopleError,
@@ -27,7 +25,6 @@ from doors import (
     RunFormatError,
     RunMismatchError,
     StaleError,
-    check_belongs,
     checked_name,
     checked_picks,
     file_stem,
@@ -35,7 +32,7 @@ from doors import (
     read_run,
     score_runs,
 )
-from evidencebench import TASKS, Dataset, Ranking, Rules, load_sample
+from evidencebench import TASKS, Dataset, Ranking, Rules, evaluate, load_sample
 from kit.examples import examples
 
 SAMPLE = load_sample()
@@ -118,8 +115,8 @@ def test_other_names_have_other_files(texts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        *((text, "one letter at least") for text in ("", "  \t\n", "\u0301")),
-        ("a" * 81, "81 characters; at most 80"),
+        *((text, "one letter") for text in ("", "  \t\n", "\u0301")),
+        ("a" * 81, "81 .*80"),
         *((text, "control character") for text in ("Ada\x00", "A\x1b[2Jda", "A\nda", "Ada\u202egnp", "Ada\u2066")),
         *(
             (text, "cannot be seen")
@@ -142,11 +139,11 @@ def test_the_two_spellings_of_one_letter_are_one_name() -> None:
 @pytest.mark.parametrize(
     ("sentences", "words"),
     [
-        ([10], r"sentence 10: the paper has sentences 0\.\.9"),
-        ([-1], r"sentence -1: the paper has sentences 0\.\.9"),
-        ([2**70], "the paper has sentences"),
-        ([3, 3], "picked twice"),
-        ([1, 2, 3, 4], "4 sentences picked, but at most 3 count"),
+        ([10], r"sentence 10: .*0\.\.9"),
+        ([-1], "sentence -1"),
+        ([2**70], str(2**70)),
+        ([3, 3], "twice"),
+        ([1, 2, 3, 4], "4 .* 3"),
     ],
 )
 def test_picks_that_cannot_be_are_refused(sentences: list[int], words: str) -> None:
@@ -177,7 +174,7 @@ def test_what_is_submitted_is_read_back_as_any_run_is(given_picks: list[tuple[st
         assert run.ids == set(first)
         for instance_id, sentences in first.items():
             assert run.answer(instance_id, "er_at_optimal") == Ranking(sentences=tuple(sentences), ordered=False)
-        check_belongs(run, SAMPLE)
+        assert evaluate({"Ada": run}, SAMPLE, OPTIMAL)["Ada"][OPTIMAL.name].counts.missing == len(SAMPLE) - len(first)
         again = people_in(Path(folder)).person("Ada")
         assert again.submitted == person.submitted
 
@@ -196,9 +193,9 @@ def test_the_time_only_grows_from_when_the_paper_was_first_opened_and_is_never_l
     again = people_in(tmp_path, watch=watch).person("Ada")
     assert again.begin(A).seconds == 50
     submit(again, A, [4, 2], 61)
-    line = msgspec.json.decode(again.run_path.read_bytes().splitlines()[1], type=AnswerLine)
-    assert (line.answered, line.notes) == ("2026-03-01T12:05:00+00:00", {"seconds": 61, "seconds_open": 300})
-    assert (line.id, line.task, line.sentences, line.ordered) == (A, "er_at_optimal", (4, 2), False)
+    line = json.loads(again.run_path.read_bytes().splitlines()[1])
+    assert (line["answered"], line["notes"]) == ("2026-03-01T12:05:00+00:00", {"seconds": 61, "seconds_open": 300})
+    assert (line["id"], line["task"], line["sentences"], line["ordered"]) == (A, "er_at_optimal", [4, 2], False)
 
 
 def test_a_draft_that_was_not_taken_away_after_its_submission_is_forgotten(tmp_path: Path) -> None:
@@ -251,7 +248,7 @@ def test_a_run_survives_being_cut_at_any_byte(tmp_path: Path) -> None:
 def test_two_servers_that_met_a_new_person_at_once_do_not_write_into_each_others_files(tmp_path: Path) -> None:
     one, other = people_in(tmp_path).person("Ada"), people_in(tmp_path).person("Ada")
     submit(one, A, [1], 0)
-    with pytest.raises(RunError, match="another process is writing this file"):
+    with pytest.raises(RunError, match="another process"):
         submit(other, A, [2], 0)
     assert read_run(one.run_path).answer(A, "er_at_optimal") == Ranking(sentences=(1,), ordered=False)
 
@@ -259,7 +256,7 @@ def test_two_servers_that_met_a_new_person_at_once_do_not_write_into_each_others
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda header: header["data"].update(sha256="0" * 64), "data was"),
+        (lambda header: header["data"].update(sha256="0" * 64), "data was .*choose another folder"),
         (lambda header: header.update(limit=3), "limit was 3, now None"),
         (lambda header: header["system"]["options"].update(name="Bob"), "name was 'Bob', now 'Ada'"),
         (lambda header: header["system"].update(name="bm25"), "system was bm25, now "),
@@ -278,7 +275,7 @@ def test_a_run_that_is_another_one_is_not_continued(
     change(header)
     person.run_path.write_text(json.dumps(header, separators=(",", ":")) + "\n" + "".join(rest))
     before = person.run_path.read_bytes()
-    with pytest.raises(RunMismatchError, match=f"{words}.*choose another folder"):
+    with pytest.raises(RunMismatchError, match=words):
         people_in(tmp_path).person("Ada")
     assert person.run_path.read_bytes() == before
 
@@ -289,7 +286,7 @@ def test_drafts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     people.close()
     (drafts,) = tmp_path.glob("*.drafts.json")
     drafts.write_text('{"drafts": 3}')
-    with pytest.raises(RunFormatError, match=r"expected drafts: .*move the file away"):
+    with pytest.raises(RunFormatError, match=r"drafts\.json: .*move the file"):
         people_in(tmp_path).person("Ada")
 
 
@@ -302,13 +299,13 @@ def test_a_link_and_a_pipe_in_the_place_of_a_persons_file_are_refused(suffix: st
     assert not outside.exists()
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(RunError, match=f"{suffix}: .*(got a pipe or a device|is a pipe)"):
+    with pytest.raises(RunError, match=f"{suffix}: .*a pipe"):
         people_in(tmp_path).person("Ada").begin(A)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="no folder can be made here"):
+    with pytest.raises(RunError, match="file: no folder"):
         people_in(tmp_path / "file")
 
 
@@ -350,7 +347,7 @@ def test_runs_over_other_parts_are_told_which_limit_makes_them_comparable(tmp_pa
         person = people_in(tmp_path, limit=limit).person(name)
         submit(person, A, [1], 0)
         paths.append(person.run_path)
-    with pytest.raises(RunMismatchError, match=r"\(person\(name=Ada\): 3, person\(name=Bob\): 10\).*--limit 3"):
+    with pytest.raises(RunMismatchError, match=r"Ada\): 3, .*Bob\): 10.*--limit 3"):
         score_runs(paths, SAMPLE, (), rules=Rules())
     assert len(score_runs(paths, SAMPLE, (), rules=Rules(), limit=3).runs) == 2
 
@@ -360,7 +357,7 @@ def test_a_disk_that_fails_loses_nothing_that_was_there(ada: Person) -> None:
     descriptor = ada._journal._descriptor  # type: ignore[union-attr]  # noqa: SLF001 - to break it
     read_only = os.open(ada.run_path, os.O_RDONLY)
     os.dup2(read_only, descriptor)
-    with pytest.raises(RunError, match="cannot be written"):
+    with pytest.raises(RunError, match="written"):
         submit(ada, B, [1], 0)
     assert B not in ada.submitted
     submit(ada, B, [2], 0)
@@ -395,7 +392,7 @@ def test_a_run_file_that_is_not_there_any_more_is_told_before_a_submission_is_lo
         lambda: person.submit(B, picked([2], 0)),
         lambda: person.submit(B, picked([2], 0)),
     ):
-        with pytest.raises(RunError, match=r"was removed or replaced while it was in use; put it back, and start"):
+        with pytest.raises(RunError, match=r"jsonl: .*removed.*put it back"):
             attempt()
     assert (list(person.submitted), person.drafts[B].sentences) == ([A], ())
 
@@ -403,7 +400,7 @@ def test_a_run_file_that_is_not_there_any_more_is_told_before_a_submission_is_lo
 def test_a_run_file_that_is_put_back_is_gone_on_with(ada: Person, tmp_path: Path) -> None:
     ada.begin(A)
     away = ada.run_path.rename(tmp_path / "away")
-    with pytest.raises(RunError, match="was removed or replaced"):
+    with pytest.raises(RunError, match="removed"):
         ada.submit(A, picked([1], 0))
     away.rename(ada.run_path)
     ada.submit(A, picked([1], 0))

@@ -127,7 +127,7 @@ def test_a_ranking_that_says_so_scores_as_the_system_that_made_it(answers: Calla
 
 @pytest.mark.parametrize("value", [{}, {"ranking": [1], "set": [1]}, {"ranking": None}, {"rank": [1]}, {"set": [1.5]}])
 def test_an_answer_says_either_ranking_or_set(value: object, answers: Callable[..., Path]) -> None:
-    with pytest.raises(RunFormatError, match=r"10 answers are no list .*\{\"ranking\": \[...\]\} where the best"):
+    with pytest.raises(RunFormatError, match=r"10 answers .*\{\"ranking\": \[...\]\}"):
         open_run(answers(lambda _: value))
 
 
@@ -159,7 +159,7 @@ def test_failures_have_classes(error: str, kind: str) -> None:
     def fail(*_: object) -> Failure:
         return Failure(error=error)
 
-    with pytest.warns(EvidenceWarning, match="^mine: 10 of 10 answers to er_at_10 failed, and each scores 0") as caught:
+    with pytest.warns(EvidenceWarning, match="^mine: 10 of 10 .*er_at_10 failed") as caught:
         evaluate({"mine": AnswersByInstance(fail)}, SAMPLE, "er_at_10")
     (warning,) = (one.message for one in caught)
     assert isinstance(warning, EvidenceWarning)

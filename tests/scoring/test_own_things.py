@@ -57,25 +57,25 @@ def test_a_measure_of_ones_own_stands_beside_the_others_and_is_compared() -> Non
     found = compare(scores["bm25"], scores["cues"], measure=COVERED, resampling=FEW)
     assert found.first == scores["bm25"].estimate(COVERED, FEW)
     assert found.first.mean - found.second.mean == pytest.approx(found.test.difference.mean)
-    with pytest.raises(ValueError, match=r"no measure 'coverd' in the scores.*'covered'"):
+    with pytest.raises(ValueError, match=r"'coverd'.*'covered'"):
         scores["bm25"].estimate("coverd")
-    with pytest.raises(ValueError, match=r"no measure 'covered' in the scores.*measures=\[Measure"):
+    with pytest.raises(ValueError, match=r"'covered'.*measures=\[Measure"):
         compare(plain, scores["cues"], measure=COVERED)
 
 
 @pytest.mark.parametrize("returned", ["many", [1.0, 2.0], np.inf])
 def test_a_measure_that_returns_something_else_is_named(returned: object) -> None:
     wrong = Measure(name="wrong", of=lambda _: returned, label="wrong")
-    with pytest.raises(TypeError, match=r"measure 'wrong': expected an array of [0-9]+ finite numbers"):
+    with pytest.raises(TypeError, match=r"'wrong': .*finite"):
         evaluate({"bm25": BM25()}, SAMPLE, AT_10, measures=[wrong])
 
 
 def test_a_measure_does_not_take_the_name_of_another() -> None:
     taken = Measure(name="precision", of=selected, label="mine")
-    with pytest.raises(ValueError, match="there is another 'precision'"):
+    with pytest.raises(ValueError, match="another 'precision'"):
         evaluate({"bm25": BM25()}, SAMPLE, AT_10, measures=[taken])
     wrong: Any = ["precision"]
-    with pytest.raises(TypeError, match=r"expected measures as Measure.*got 'precision'"):
+    with pytest.raises(TypeError, match=r"Measure.*got 'precision'"):
         evaluate({"bm25": BM25()}, SAMPLE, AT_10, measures=wrong)
 
 
@@ -159,10 +159,10 @@ def test_a_test_that_returns_no_p_is_named(returned: Any) -> None:
     def odd(*_: Any) -> Any:
         return returned
 
-    with pytest.raises(ValueError, match=r"test 'odd': expected p, a number in 0..1, got "):
+    with pytest.raises(ValueError, match=r"'odd': .*0\.\.1, got "):
         paired_test([0.5, 1], [0, 0], ["a", "b"], Resampling(test=odd))
     wrong: Any = 0.05
-    with pytest.raises(TypeError, match="test: expected a function"):
+    with pytest.raises(TypeError, match=r"test: .*function"):
         Resampling(test=wrong)
 
 
@@ -186,16 +186,16 @@ def test_a_task_of_ones_own_counts_a_number_a_share_or_as_many_as_aspects(name: 
 
 @pytest.mark.parametrize("name", ["er_at_0", "er_at_100_percent", "er_at_0_percent", "er_at_5%", "er_at_aspect"])
 def test_a_name_that_says_no_budget_is_no_task(name: str) -> None:
-    with pytest.raises(TaskError, match="er_at_K_percent or er_at_aspects"):
+    with pytest.raises(TaskError, match="er_at_K_percent"):
         task_named(name)
 
 
 def test_a_task_without_such_a_name_is_evaluated_but_not_written_into_a_run(tmp_path: Path) -> None:
     for task in (Task(name="mine", scope="all", budget=0.1), Task(name="er_at_5_percent", scope="all", budget=0.1)):
         assert evaluate({"bm25": make_system("bm25")}, SAMPLE, task)["bm25"][task.name].ids == SAMPLE.ids
-        with pytest.raises(TaskError, match="a run knows its tasks by their names; name it by what it counts"):
+        with pytest.raises(TaskError, match="name it by what it counts"):
             execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=task)
-    with pytest.raises(ValueError, match=r"budget: expected a share of the sentences between 0 and 1, got 1\.5"):
+    with pytest.raises(ValueError, match=r"budget: .*1\.5"):
         Task(name="er_at_5_percent", scope="all", budget=1.5)
 
 

@@ -18,7 +18,7 @@ def test_the_interval_is_that_of_scipy(share: tuple[int, int], level: float) -> 
 
 
 def test_a_share_of_nothing_is_an_error() -> None:
-    with pytest.raises(UndefinedScoreError, match="a share of nothing is undefined"):
+    with pytest.raises(UndefinedScoreError):
         proportion(0, 0)
-    with pytest.raises(ValueError, match="expected 0 <= k <= n, got k = 3 and n = 2"):
+    with pytest.raises(ValueError, match=r"k = 3.*n = 2"):
         proportion(3, 2)

@@ -191,32 +191,30 @@ def test_a_control_of_ones_own_that_gives_no_hypothesis_is_named(tmp_path: Path)
         lambda: control_of(empty, SAMPLE, tmp_path / "empty.jsonl"),
         lambda: measured("bm25", empty),
     ):
-        with pytest.raises(TypeError, match=f"control 'empty': {SAMPLE.ids[0]}: expected a hypothesis as text"):
+        with pytest.raises(TypeError, match=f"'empty': {SAMPLE.ids[0]}: .*text"):
             call()
-    with pytest.raises(ValueError, match=r"expected a name that ends in \.jsonl"):
+    with pytest.raises(ValueError, match=r"ends in \.jsonl"):
         control_of(upper_case, SAMPLE, tmp_path / "upper.txt")
     wrong: Any = upper_case
-    with pytest.raises(TypeError, match=r"expected the name of a query control.*control_of.*got <function"):
+    with pytest.raises(TypeError, match=r"control_of.*got <function"):
         execute("bm25", SAMPLE, tmp_path / "unused.jsonl", control=wrong)
-    with pytest.raises(ValueError, match="expected names that differ"):
+    with pytest.raises(ValueError, match="that differ"):
         measured("bm25", [lambda _: "a", lambda _: "b"])
 
 
 @pytest.mark.parametrize(
     ("controls", "said"),
     [
-        ("changed", "needs a file of hypotheses: changed=FILE; control_of"),
-        ("wrong_hypotheses", r"no query control .* \(did you mean 'wrong_hypothesis'\?\); expected one of"),
-        ("negated", "query control 'negated' needs a file of hypotheses: negated=FILE"),
-        ("two_papers=a.json", "query control 'two_papers' takes no file, got 'a.json'"),
-        ([], "controls: nothing here was asked changed queries"),
+        ("changed", "changed=FILE; control_of"),
+        ("wrong_hypotheses", "'wrong_hypotheses' .*'wrong_hypothesis'.*one of"),
+        ("negated", "'negated' .*file.*negated=FILE; 'evidencebench llm rewrite negated'"),
+        ("two_papers=a.json", r"'two_papers' .*'a\.json'"),
+        ([], "controls: nothing"),
     ],
 )
-def test_a_control_that_is_not_whole_and_no_system_are_refused(controls: str, said: str) -> None:
+def test_a_control_that_is_not_whole_is_refused(controls: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         measured("bm25", controls)
-    with pytest.raises(ValueError, match="systems: expected at least one"):
-        Experiment({}, SAMPLE)
 
 
 def test_a_run_of_two_papers_says_so_and_scores_as_the_control_on_its_data_set_alone(tmp_path: Path) -> None:
@@ -226,7 +224,7 @@ def test_a_run_of_two_papers_says_so_and_scores_as_the_control_on_its_data_set_a
     own = evaluate({"own": make_system("cues"), "changed": mixed}, SAMPLE, AT_10)
     compared = [("cues", "two papers", own["own"][AT_10], own["changed"][AT_10])]
     assert control_results(compared, {"cues": True}, FEW) == measured("cues", "two_papers")
-    with pytest.raises(RunMismatchError, match="expected that data set, got a list of instances"):
+    with pytest.raises(RunMismatchError, match="a list of instances"):
         evaluate({"it": mixed}, SAMPLE[:3], AT_10)
 
 
@@ -241,10 +239,10 @@ def test_a_run_with_hypotheses_of_a_file_is_gone_on_with_only_with_the_same_file
     moved = file.rename(tmp_path / "b.json")
     assert execute("bm25", SAMPLE, path, control=f"negated={moved}").n_resumed == len(SAMPLE)
     moved.write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Milk helps.")))
-    with pytest.raises(RunMismatchError, match=r"control was 'negated [0-9a-f]{64}', now 'negated [0-9a-f]{64}'"):
+    with pytest.raises(RunMismatchError, match=r"'negated [0-9a-f]{64}', now 'negated [0-9a-f]{64}'"):
         execute("bm25", SAMPLE, path, control=f"negated={moved}")
     moved.write_text('{"x": "Tea."}')
-    with pytest.raises(FormatError, match="expected ids of sample"):
+    with pytest.raises(FormatError, match="ids of sample"):
         execute("bm25", SAMPLE, tmp_path / "other.jsonl", control=f"negated={moved}")
     assert not (tmp_path / "other.jsonl").exists()
 

@@ -91,5 +91,5 @@ class LosesItsSecondItem(Threads):
 
 
 def test_instances_that_take_their_workers_with_them_are_named(data: Dataset, runs: list[Path]) -> None:
-    with pytest.raises(WorkerError, match=r"^scoring i32 to i63: two workers died$"):
+    with pytest.raises(WorkerError, match="i32 to i63: two workers died"):
         score_runs(runs, data, "er_at_10", engine=LosesItsSecondItem(2))

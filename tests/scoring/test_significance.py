@@ -178,9 +178,9 @@ def test_a_paired_test_counts_wins_ties_and_losses() -> None:
     ("call", "error", "message"),
     [
         (lambda: paired_test([1.0, 0.0], [1.0], ["p", "q"]), ValueError, r"2\D+1"),
-        (lambda: bootstrap([1.0, 0.0], ["p"]), ValueError, "expected one cluster for each of 2 values, got 1"),
-        (lambda: bootstrap([], []), UndefinedScoreError, "the mean of no instance is undefined"),
-        (lambda: paired_test([], [], []), UndefinedScoreError, "the mean of no instance is undefined"),
+        (lambda: bootstrap([1.0, 0.0], ["p"]), ValueError, "cluster.* 2 .* 1"),
+        (lambda: bootstrap([], []), UndefinedScoreError, "no instance"),
+        (lambda: paired_test([], [], []), UndefinedScoreError, "no instance"),
     ],
 )
 def test_values_that_do_not_fit_or_are_none_are_refused(
