@@ -128,18 +128,18 @@ def test_an_answer_of_another_paper_or_of_no_form_is_an_error(system: str) -> No
     def around(ranking: Ranking) -> Fuse | Diverse:
         return Fuse(systems=(always(ranking),)) if system == "fuse" else Diverse(system=always(ranking))
 
-    with pytest.raises(AnswerError, match=r"expected sentences 0\.\.2, got 3"):
+    with pytest.raises(AnswerError, match=r"0\.\.2, got 3"):
         around(Ranking(sentences=(0, 3))).rank(paper(3), BRIEF)
     with pytest.raises(AnswerError, match="got -1"):
         around(Ranking(sentences=(-1,))).rank(paper(3), BRIEF)
-    with pytest.raises(ValueError, match="expected finite scores"):
+    with pytest.raises(ValueError, match="finite"):
         around(Ranking(sentences=(0,), scores=(math.nan,))).rank(paper(3), BRIEF)
-    with pytest.raises(TypeError, match=r"expected a Ranking, such as .*, got list"):
+    with pytest.raises(TypeError, match=r"Ranking.*got list"):
         around([0, 1]).rank(paper(3), BRIEF)  # type: ignore[arg-type]
 
 
 def test_a_system_that_knows_the_labels_is_not_asked_by_another() -> None:
-    with pytest.raises(SystemSpecError, match="given the labels, so no other system may ask it"):
+    with pytest.raises(SystemSpecError, match="labels"):
         Fuse(systems=(make_system("oracle"),)).rank(paper(2), BRIEF)
 
 

@@ -171,7 +171,7 @@ def test_a_reply_that_does_not_say_its_tokens_spends_the_worst_case_of_a_limit()
 )
 def test_limits_that_are_no_numbers_above_0_are_refused_by_name(name: str, value: float) -> None:
     pytest.importorskip("httpx", reason="needs the extra 'llm'")
-    with pytest.raises(SystemSpecError, match=f"{name}: expected more than 0, got {value}"):
+    with pytest.raises(SystemSpecError, match=f"{name}: .*more than 0, got {value}"):
         make_client(cache=False, **{name: value})  # type: ignore[arg-type] # mypy takes the value for any option's
 
 
@@ -352,8 +352,8 @@ def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
         client.close()
         (error,) = waiting.result()
         assert isinstance(error, DrainingError)
-        assert "the client was closed before all replies came" in str(error)
-        with pytest.raises(DrainingError, match="make a new client to resume"):
+        assert "closed" in str(error)
+        with pytest.raises(DrainingError, match="new client"):
             client.ask(with_seed(REQUEST, 2))
     assert sender.is_closed
     assert cache.n_closings > 0

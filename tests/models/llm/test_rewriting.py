@@ -80,7 +80,7 @@ def test_one_in_the_call_of_a_tool_is_read_and_a_reply_cut_in_its_thinking_gets_
 
 
 def test_where_no_reply_has_one_or_a_request_fails_the_reason_is_raised() -> None:
-    with pytest.raises(ReplyError, match="no rewritten hypothesis: the reply holds none"):
+    with pytest.raises(ReplyError, match="no rewritten hypothesis"):
         rewritten("", "No.")
     with pytest.raises(ReplyError, match="it broke"):
         rewritten(EndpointError("it broke"))
@@ -89,5 +89,5 @@ def test_where_no_reply_has_one_or_a_request_fails_the_reason_is_raised() -> Non
 def test_the_model_takes_the_options_of_llm_base_and_no_others() -> None:
     asker = asker_from("local/fake,base_url=http://127.0.0.1:9/v1,temperature=0.5,repairs=2", seed=4)
     assert (asker.chat.temperature, asker.repairs, asker.chat.seed) == (0.5, 2, 4)
-    with pytest.raises(SystemSpecError, match="no option 'warmth'"):
+    with pytest.raises(SystemSpecError, match="warmth"):
         asker_from("local/fake,base_url=http://127.0.0.1:9/v1,warmth=1")
