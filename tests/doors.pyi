@@ -336,7 +336,6 @@ from evidencebench.systems.changed_queries import shuffle_words as shuffle_words
 from evidencebench.systems.changed_queries import with_stranger as with_stranger
 from evidencebench.systems.controls import Lead as Lead
 from evidencebench.systems.controls import RandomControl as RandomControl
-from evidencebench.systems.cues import Cues as Cues
 from evidencebench.systems.cues import WEIGHTS as WEIGHTS
 from evidencebench.systems.dense import Dense as Dense
 from evidencebench.systems.dense import DenseApi as DenseApi
@@ -368,7 +367,6 @@ from evidencebench.systems.finder import finder_table as finder_table
 from evidencebench.systems.finder import load_finder as load_finder
 from evidencebench.systems.finder import lowered as lowered
 from evidencebench.systems.fusion import Fuse as Fuse
-from evidencebench.systems.fusion import places_of as places_of
 from evidencebench.systems.fusion import scores_of as scores_of
 from evidencebench.systems.fusion import standard_scores as standard_scores
 from evidencebench.systems.fusion import unit_scores as unit_scores
@@ -403,8 +401,6 @@ from evidencebench.systems.llm.prompts import versions_of as versions_of
 from evidencebench.systems.llm.ranking import LlmRank as LlmRank
 from evidencebench.systems.llm.ranking import UNSCORED as UNSCORED
 from evidencebench.systems.llm.rewriting import LONGEST as LONGEST
-from evidencebench.systems.llm.rewriting import read_reported as read_reported
-from evidencebench.systems.llm.rewriting import read_rewritten as read_rewritten
 from evidencebench.systems.llm.rewriting import rewrite as rewrite
 from evidencebench.systems.llm.selecting import LlmBase as LlmBase
 from evidencebench.systems.llm.selecting import LlmInContext as LlmInContext
@@ -833,7 +829,6 @@ from evidencebench.integrations.trec import write_trec as write_trec
 
 # The command line, called in this process.
 from evidencebench.cli.asking import closing as closing
-from evidencebench.cli.construct.init import config_text as config_text
 from evidencebench.cli.controls import measured as measured
 from evidencebench.cli.main import LazyGroup as LazyGroup
 from evidencebench.cli.main import cli as cli

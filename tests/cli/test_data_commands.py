@@ -234,13 +234,13 @@ def test_every_form_of_data_gives_the_same_and_goes_back_to_the_same_json(comman
 @pytest.mark.usefixtures("_forms")
 def test_shards_are_not_mixed_with_those_of_before(command: Command) -> None:
     refusal = command("data convert sample shards/data.parquet --shard-size 5").refusal
-    assert "shards/data-00000-of-00003.parquet: exists; choose another name, or replace all shards" in refusal
+    assert "shards/data-00000-of-00003.parquet: exists" in refusal
     found = command("data convert sample shards/data.parquet --shard-size 5 --overwrite --json")
     assert found.json["shards"] == [f"shards/data-0000{number}-of-00002.parquet" for number in (0, 1)]
     assert sorted(path.name for path in Path("shards").iterdir()) == [Path(one).name for one in found.json["shards"]]
     assert command("data convert sample - --shard-size 5").code == 2
     refusal = command("data convert sample no/shards/data.parquet --shard-size 5").refusal
-    assert refusal == "error: no/shards: the folder cannot be made: No such file or directory"
+    assert refusal.startswith("error: no/shards: ")
 
 
 @needs_columns
@@ -280,4 +280,4 @@ def test_the_scores_of_each_instance_are_a_table_in_parquet_and_csv(command: Com
             assert rows["cluster"].nunique() == fields["aspect_recall"]["n_clusters"]
     assert tables[0].columns.tolist() == tables[1].columns.tolist()
     refused = command("score lead.jsonl --data sample --per-instance scores.xls")
-    assert "expected a name that ends in .parquet or .csv" in refused.err
+    assert ".parquet or .csv" in refused.err

@@ -40,7 +40,7 @@ def test_a_prompt_is_printed_before_it_is_paid_for_and_needs_no_key(command: Com
     several = arguments.replace("llm_base", "llm_sections").replace(" --data", ",section_tokens=300 --data")
     assert [one["turn"] for one in command(f"{several} --json").json[:3]] == [1, 2, 3]
     refusal = command("run bm25 --data sample --show-prompt").refusal
-    assert "--show-prompt is for systems that ask a language model" in refusal
+    assert "--show-prompt is for" in refusal
 
 
 def test_the_prompt_that_is_shown_is_the_one_that_is_sent(server: RunningServer, command: Command) -> None:
@@ -107,9 +107,9 @@ def test_a_report_holds_what_was_asked_and_replied_if_that_is_wanted(server: Run
     assert page.count('<script type="text/plain" class="exchanges"') == len(SAMPLE)
     assert " --exchanges --draws 10" in page
     assert KEY not in page
-    assert "which --no-papers leaves out" in command(f"{report} --exchanges --no-papers").refusal
+    assert "--no-papers leaves out" in command(f"{report} --exchanges --no-papers").refusal
     shutil.rmtree("cache")
-    assert "no reply of a language model is stored on this machine" in command(f"{report} --exchanges").refusal
+    assert "no reply" in command(f"{report} --exchanges").refusal
     assert not Path("cache").exists()
 
 
@@ -140,16 +140,16 @@ def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: 
     assert command(f"llm show run.jsonl {ID} --data moved.json").code == 0
     Path("other.json").write_text(json.dumps({ID: json.loads(Path("moved.json").read_bytes())[ID]}))
     refusal = command(f"llm show run.jsonl {ID} --data other.json").refusal
-    assert "; its requests cannot be made again; give the data that it was made on with --data" in refusal
+    assert "give the data that it was made on with --data" in refusal
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (f"lead.jsonl {ID}", "'lead' asks no language model, so that nothing was asked"),
+        (f"lead.jsonl {ID}", "'lead' asks no language model"),
         (f"answers.json {ID}", "answers.json"),
         ("run.jsonl nobody", "nobody"),
-        (f"run.jsonl {ID} --task er_at_optimal", "expected one of its tasks er_at_10, got 'er_at_optimal'"),
+        (f"run.jsonl {ID} --task er_at_optimal", "er_at_10, got 'er_at_optimal'"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(arguments: str, message: str, server: RunningServer, command: Command) -> None:
@@ -176,7 +176,7 @@ def test_what_a_run_with_hypotheses_of_a_file_asked_needs_that_file(server: Runn
     shown = command(f"llm show run.jsonl {ID} --json")
     assert "Hypothesis: Milk is white." in shown.json[0]["request"]["messages"][0]["text"]
     Path("other.json").write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Milk is black.")))
-    assert "other.json: has changed since the run was made" in command(f"llm show run.jsonl {ID}").refusal
+    assert "other.json: has changed" in command(f"llm show run.jsonl {ID}").refusal
     Path("other.json").unlink()
     assert "other.json: cannot be read: No such file" in command(f"llm show run.jsonl {ID}").err
 
@@ -189,10 +189,7 @@ def test_epochs_are_asked_shown_and_scored(server: RunningServer, command: Comma
     first, second = (command(f"llm show epochs.jsonl {ID} --epoch {n} --json").json for n in (1, 2))
     assert [one["request"]["seed"] for one in (first[0], second[0])] == [0, 1_000_000]
     assert all(one["reply"] for one in (*first, *second))
-    assert (
-        "expected up to 2, the epochs of epochs.jsonl, got 3"
-        in command(f"llm show epochs.jsonl {ID} --epoch 3").refusal
-    )
+    assert "epochs of epochs.jsonl, got 3" in command(f"llm show epochs.jsonl {ID} --epoch 3").refusal
     options = "--data sample --draws 300"
     scored = command(f"score epochs.jsonl {options} --json").json["er_at_10"]["epochs"]
     assert (len(scored["means"]), scored["deviation"]) == (2, 0.0)

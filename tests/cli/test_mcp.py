@@ -89,7 +89,7 @@ def test_papers_are_fetched_only_into_the_folder_that_was_named(command: Command
 
     with europe_pmc() as service:
         _asked(ask, "papers", "--fetch-to", "papers", "--base-url", base_url(service))
-    assert "expected one of the folders that are served" in command("mcp papers --fetch-to .").refusal
+    assert "folders that are served" in command("mcp papers --fetch-to .").refusal
 
 
 def test_without_the_extra_it_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ from doors import (
     SHIPPED,
     SIGNS,
     WORDINGS,
-    Cues,
     DataError,
     Finder,
     FinderExample,
@@ -321,9 +320,9 @@ def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path)
     FinderTraining(figures=False).fit(with_wish(SAMPLE, "answer"), tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model", wish="study"), SAMPLE[0].query
     for brief in (TOP_10, Brief(budget=5, scope="results")):
-        assert finder.rank(query, brief) == Cues().rank(query, brief)
+        assert finder.rank(query, brief) == make_system("cues").rank(query, brief)
     answers = Finder(model=tmp_path / "model", wish="answer")
-    assert answers.rank(query, TOP_10) != Cues(wish="answer").rank(query, TOP_10)
+    assert answers.rank(query, TOP_10) != make_system("cues:wish=answer").rank(query, TOP_10)
     assert answers.chances(query) is None  # without held-back folds
 
 
@@ -370,7 +369,7 @@ def test_data_without_results_labels_as_the_100k_has_trains_a_model_that_serves_
     FinderTraining(figures=False).fit(without_results, tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model"), SAMPLE[0].query
     of_all, of_results = (finder.rank(query, Brief(budget=5, scope=scope)) for scope in ("all", "results"))
-    assert of_all == of_results != Cues().rank(query, Brief(budget=5))
+    assert of_all == of_results != make_system("cues").rank(query, Brief(budget=5))
 
 
 def test_a_finder_that_read_no_hypothesis_in_training_finds_alike_for_any(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from doors import (
     SystemSpecError,
     WordSimilarity,
     discounted_order,
-    places_of,
     scores_of,
     standard_scores,
     unit_scores,
@@ -65,12 +64,6 @@ def slow_place(ranking: Ranking, index: int) -> float:
     n_better = sum(key(one) < key(index) for one in range(N_SENTENCES))
     n_alike = sum(key(one) == key(index) for one in range(N_SENTENCES))
     return n_better + (n_alike + 1) / 2
-
-
-@given(any_ranking)
-def test_places_are_means_over_the_orders_that_an_answer_allows(ranking: Ranking) -> None:
-    assert places_of(ranking, N_SENTENCES).tolist() == [slow_place(ranking, index) for index in range(N_SENTENCES)]
-    assert places_of(ranking, N_SENTENCES).sum() == N_SENTENCES * (N_SENTENCES + 1) / 2
 
 
 @given(st.lists(any_ranking, min_size=1, max_size=3), st.floats(0, 100))

@@ -1,7 +1,5 @@
 """Hypotheses negated and paraphrased by a language model."""
 
-import re
-
 import pytest
 
 from doors import (
@@ -12,12 +10,18 @@ from doors import (
     ReplyError,
     SystemSpecError,
     asker_from,
-    read_rewritten,
     rewrite,
 )
 from kit.scripted_models import CHAT, Reply, ScriptedSender, client_of
 
 OWN = "Tea lowers blood pressure."
+
+
+def rewritten(*replies: Reply, repairs: int = 1) -> tuple[str, ScriptedSender]:
+    left = list(replies)
+    sender = ScriptedSender(lambda _: left.pop(0))
+    asker = Asker(client=client_of(sender), chat=CHAT, repairs=repairs)
+    return rewrite(asker, OWN, "negated"), sender
 
 
 @pytest.mark.parametrize(
@@ -31,7 +35,7 @@ OWN = "Tea lowers blood pressure."
     ],
 )
 def test_the_last_hypothesis_of_a_reply_is_read(text: str, found: str) -> None:
-    assert read_rewritten(ChatReply(text=text), OWN) == (found, "")
+    assert rewritten(text)[0] == found
 
 
 @pytest.mark.parametrize(
@@ -48,16 +52,8 @@ def test_the_last_hypothesis_of_a_reply_is_read(text: str, found: str) -> None:
     ],
 )
 def test_a_reply_without_another_hypothesis_says_why(reply: ChatReply, why: str) -> None:
-    found, said = read_rewritten(reply, OWN)
-    assert found == ""
-    assert re.search(why, said)
-
-
-def rewritten(*replies: Reply, repairs: int = 1) -> tuple[str, ScriptedSender]:
-    left = list(replies)
-    sender = ScriptedSender(lambda _: left.pop(0))
-    asker = Asker(client=client_of(sender), chat=CHAT, repairs=repairs)
-    return rewrite(asker, OWN, "negated"), sender
+    with pytest.raises(ReplyError, match=why):
+        rewritten(*[reply] * 2, repairs=0)
 
 
 def test_a_reply_without_one_is_asked_for_again() -> None:
