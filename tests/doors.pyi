@@ -126,15 +126,11 @@ from evidencebench.web.serving import served_in_thread as served_in_thread
 # Models: every provider's dialect, replies of every shape, keys, costs, caches and batches. Public is `make_client`.
 from evidencebench.models.embedding.encoder import EncodedText as EncodedText
 from evidencebench.models.embedding.encoder import Encoder as Encoder
-from evidencebench.models.embedding.encoder import FILE_NAME as FILE_NAME
 from evidencebench.models.embedding.encoder import VectorBatch as VectorBatch
 from evidencebench.models.embedding.encoder import VectorCache as VectorCache
-from evidencebench.models.embedding.encoder import digest_of as digest_of
 from evidencebench.models.embedding.encoder import embed as embed
 from evidencebench.models.embedding.encoder import hypothesis_text as hypothesis_text
-from evidencebench.models.embedding.encoder import remove_vectors as remove_vectors
 from evidencebench.models.embedding.encoder import sentence_texts as sentence_texts
-from evidencebench.models.embedding.encoder import vectors_by_encoder as vectors_by_encoder
 from evidencebench.models.embedding.local import LocalModel as LocalModel
 from evidencebench.models.embedding.local import model_digest as model_digest
 from evidencebench.models.embedding.local import require_model as require_model
@@ -191,9 +187,7 @@ from evidencebench.models.llm.reading import read_order as read_order
 from evidencebench.models.llm.reading import read_scores as read_scores
 from evidencebench.models.llm.reading import read_selection as read_selection
 from evidencebench.models.llm.replies import ReplyCache as ReplyCache
-from evidencebench.models.llm.replies import ReplyFilter as ReplyFilter
 from evidencebench.models.llm.replies import n_waiting as n_waiting
-from evidencebench.models.llm.replies import remove_replies as remove_replies
 from evidencebench.models.llm.sender import Bounds as Bounds
 from evidencebench.models.llm.sender import HttpSender as HttpSender
 from evidencebench.models.llm.sender import MAY_HAVE_RUN as MAY_HAVE_RUN

@@ -1,6 +1,7 @@
 """Caches that can be read and not written: nothing is paid for or computed that could not be kept."""
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -18,13 +19,11 @@ from doors import (
     PendingError,
     PriceTable,
     ReplyCache,
-    ReplyFilter,
     VectorCache,
     embed,
-    remove_replies,
-    remove_vectors,
 )
 from kit.batching import requests_to, sender_of
+from kit.command_line import Command
 from kit.in_threads import at_once
 from kit.llm_servers import DictCache, SlowSender
 from kit.replies import numbered, reply_to
@@ -140,20 +139,23 @@ def test_no_batch_is_made_that_could_not_be_written_down(way: Ways) -> None:
 
 
 @WAYS
-def test_what_cannot_be_removed_from_a_store_is_said(way: Ways) -> None:
+def test_what_cannot_be_removed_from_a_store_is_said(
+    way: Ways, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_to_all() as folder:
+        monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(folder))
         replies, vectors = filled(folder), VectorCache(folder, "x")
         vectors.put([EncodedText(f"{n}") for n in range(500)], np.ones((500, 300), np.float32), [False] * 500)
         vectors.close()
+        assert command("cache list").done
         if way is full_disk:  # where removing writes too much
-            with no_file_longer_than(10_000), pytest.raises(CacheError, match=r"embeddings\.sqlite"):
-                remove_vectors(vectors.path)
+            with no_file_longer_than(10_000):
+                assert "embeddings.sqlite" in command("cache prune --embeddings --yes").refusal
             return
-        with way(replies.path), pytest.raises(CacheError, match=r"readonly.*free the disk"):
-            remove_replies(replies, ReplyFilter())
-        with way(vectors.path), pytest.raises(CacheError, match=r"readonly.*or delete"):
-            remove_vectors(vectors.path)
-        replies.close()
+        with way(replies.path):
+            assert re.search(r"readonly.*free the disk", command("cache prune --replies --yes").refusal)
+        with way(vectors.path):
+            assert re.search(r"readonly.*or delete", command("cache prune --embeddings --yes").refusal)
 
 
 class Costly:
