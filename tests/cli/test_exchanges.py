@@ -119,15 +119,15 @@ def test_a_reply_that_is_not_stored_is_told_with_what_may_be_the_cause(server: R
     gone = command(f"llm show run.jsonl {ID}")
     assert gone.code == 2
     assert gone.out.startswith(f"=== {ID}, er_at_10, request 1")
-    assert "expected the reply to 1 request above, such as " in gone.err
-    assert "it was removed, is damaged, lies in another EVIDENCEBENCH_CACHE, or the request failed" in gone.err
+    assert "the reply to 1 request above" in gone.err
+    assert "lies in another EVIDENCEBENCH_CACHE" in gone.err
     head, *rest = Path("run.jsonl").read_text().splitlines(keepends=True)
     header = json.loads(head)
     (prompt,) = (name for name in header["versions"] if name.startswith("prompt") and "base" in name)
     header["versions"][prompt] = "sha256:0"
     Path("old.jsonl").write_text("".join([json.dumps(header, separators=(",", ":")) + "\n", *rest]))
     old = command(f"llm show old.jsonl {ID}")
-    assert f"the prompts or options have changed since the run was made ({prompt} was sha256:0, now " in old.err
+    assert f"({prompt} was sha256:0, now " in old.err
 
 
 def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: Command) -> None:
@@ -136,7 +136,7 @@ def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: 
     Path("data.json").rename("moved.json")
     moved = command(f"llm show run.jsonl {ID}")
     assert moved.code == 2
-    assert moved.err == "error: run.jsonl: its data is not at data.json any more; name it with --data\n"
+    assert re.match(r"error: run\.jsonl: .*data\.json.*--data\n", moved.err)
     assert command(f"llm show run.jsonl {ID} --data moved.json").code == 0
     Path("other.json").write_text(json.dumps({ID: json.loads(Path("moved.json").read_bytes())[ID]}))
     refusal = command(f"llm show run.jsonl {ID} --data other.json").refusal

@@ -32,7 +32,7 @@ def test_only_what_qrels_judge_is_written_and_shards_are_made_of_that(command: C
     refusal = command("data convert sample d.parquet --qrels pool.txt --shard-size 2").refusal
     assert "combined with --shard-size" in refusal
     missing = command("data convert sample other.json --qrels none.txt")
-    assert (missing.code, missing.err) == (2, "error: none.txt: cannot be read: No such file or directory\n")
+    assert (missing.code, missing.err.startswith("error: none.txt: ")) == (2, True)
 
 
 def test_what_a_trec_file_cannot_say_is_a_warning_and_json_has_it_all(command: Command) -> None:

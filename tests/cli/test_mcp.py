@@ -94,5 +94,5 @@ def test_papers_are_fetched_only_into_the_folder_that_was_named(command: Command
 
 def test_without_the_extra_it_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    assert "mcp: needs mcp, which is not installed: pip install 'evidencebench[mcp]'" in command("mcp .").refusal
+    assert "pip install 'evidencebench[mcp]'" in command("mcp .").refusal
     assert "pip install 'evidencebench[mark]'" in command("find Tea. . --mark copies").refusal

@@ -15,7 +15,7 @@ def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:
     assert (again.code, "4 instances, 4 of them already there; 0 answers failed" in again.out) == (0, True)
     refused = command("run bm25 --data sample -o run.jsonl")
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err.startswith("error: run.jsonl: was made with other settings: limit was 4, now None;")
+    assert refused.err.startswith("error: run.jsonl: was made with other settings: limit was 4, now None")
     assert command("run bm25 --data sample -o run.jsonl --overwrite --json").json["n_resumed"] == 0
     assert command("score run.jsonl --data sample --draws 50 --json").json["er_at_10"]["n"] == 10
 

@@ -77,8 +77,7 @@ def test_nothing_is_asked_where_its_reply_could_not_be_kept(way: Ways) -> None:
             found = ask(cache, sender, 1, 2)
             cache.close()
     assert [type(one) for one in found] == [FailingCacheError] * 2
-    assert "replies.sqlite: cannot be used to keep replies: " in str(found[0])
-    assert "; nothing more is sent, since replies that cannot be kept would be paid for again" in str(found[0])
+    assert all(part in str(found[0]) for part in ("replies.sqlite: ", "nothing more is sent", "paid for again"))
     assert sender.asked == []
 
 
