@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,13 @@ _TEXT = """\
 It is not known whether tea lowers blood pressure.
 In a randomised trial of 120 adults, tea lowered systolic pressure by 3.1 mmHg (95% CI 1.0 to 5.2, p = 0.004).
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _client() -> None:
+    """Load the client before a test captures standard error: it keeps what that is then, for servers that it starts."""
+    with suppress(ImportError):
+        import_module("mcp")
 
 
 def _asked(ask: Callable[[Any], Coroutine[Any, Any, Any]], *arguments: str) -> Any:
