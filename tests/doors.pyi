@@ -438,7 +438,6 @@ from evidencebench.execution.compatibility import tasks_of as tasks_of
 from evidencebench.execution.exchanges import exchanges_of as exchanges_of
 from evidencebench.execution.exchanges import requests_can_be_made as requests_can_be_made
 from evidencebench.execution.finding import PaperVerdict as PaperVerdict
-from evidencebench.execution.findings import grouped as grouped
 from evidencebench.execution.findings import not_searched as not_searched
 from evidencebench.execution.findings import told as told
 from evidencebench.execution.making import find_code as find_code

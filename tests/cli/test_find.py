@@ -4,6 +4,7 @@ import csv
 import html
 import io
 import os
+import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +23,6 @@ from doors import (
     ReportedDirection,
     Stance,
     UnitKind,
-    grouped,
     not_searched,
     reported_directions,
     told,
@@ -358,13 +358,13 @@ def test_what_is_no_question_of_an_effect_has_no_directions(command: Command) ->
     assert {(row["direction"], row["stance"]) for row in rows} == {(None, None)}
 
 
-def test_groups_stand_in_the_order_of_their_best_sentence() -> None:
-    found = find_evidence(read_paper(_DIRECTIONS.encode()), "Tea lowers blood pressure.", system="lead")
-    turned = replace(found, evidence=found.evidence[::-1])
-    headings = ["Does not say", "Reports a decrease", "Reports no difference"]
-    assert [heading for heading, _ in grouped(found, split=True)] == headings
-    ranks = [(heading, *(rank for rank, _ in group)) for heading, group in grouped(turned, split=True)]
-    assert ranks == [("Reports no difference", 1), ("Reports a decrease", 2), ("Does not say", 3)]
+def test_groups_stand_in_the_order_of_their_best_sentence(command: Command) -> None:
+    text = command(f"{_FIND} - --system lead --split-by direction --html tea.html", _DIRECTIONS).out
+    groups = [block.partition(":\n")[::2] for block in text.split("\n\n") if block.startswith(("Reports", "Does"))]
+    assert [(heading, sentences[0]) for heading, sentences in groups if sentences] == [
+        *(("Does not say", "1"), ("Reports a decrease", "2"), ("Reports no difference", "3"))
+    ]
+    assert re.findall(r'<li value="(\d)"', Path("tea.html").read_text(encoding="utf-8")) == ["1", "2", "3"]
 
 
 _ROW = Unit(
