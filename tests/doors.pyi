@@ -123,15 +123,11 @@ from evidencebench.web.serving import served_in_thread as served_in_thread
 # Models: every provider's dialect, replies of every shape, keys, costs, caches and batches. Public is `make_client`.
 from evidencebench.models.embedding.encoder import EncodedText as EncodedText
 from evidencebench.models.embedding.encoder import Encoder as Encoder
-from evidencebench.models.embedding.encoder import FILE_NAME as FILE_NAME
 from evidencebench.models.embedding.encoder import VectorBatch as VectorBatch
 from evidencebench.models.embedding.encoder import VectorCache as VectorCache
-from evidencebench.models.embedding.encoder import digest_of as digest_of
 from evidencebench.models.embedding.encoder import embed as embed
 from evidencebench.models.embedding.encoder import hypothesis_text as hypothesis_text
-from evidencebench.models.embedding.encoder import remove_vectors as remove_vectors
 from evidencebench.models.embedding.encoder import sentence_texts as sentence_texts
-from evidencebench.models.embedding.encoder import vectors_by_encoder as vectors_by_encoder
 from evidencebench.models.embedding.local import LocalModel as LocalModel
 from evidencebench.models.embedding.local import model_digest as model_digest
 from evidencebench.models.embedding.local import require_model as require_model
@@ -188,9 +184,7 @@ from evidencebench.models.llm.reading import read_order as read_order
 from evidencebench.models.llm.reading import read_scores as read_scores
 from evidencebench.models.llm.reading import read_selection as read_selection
 from evidencebench.models.llm.replies import ReplyCache as ReplyCache
-from evidencebench.models.llm.replies import ReplyFilter as ReplyFilter
 from evidencebench.models.llm.replies import n_waiting as n_waiting
-from evidencebench.models.llm.replies import remove_replies as remove_replies
 from evidencebench.models.llm.sender import Bounds as Bounds
 from evidencebench.models.llm.sender import HttpSender as HttpSender
 from evidencebench.models.llm.sender import MAY_HAVE_RUN as MAY_HAVE_RUN
@@ -329,7 +323,6 @@ from evidencebench.systems.changed_queries import draw_strangers as draw_strange
 from evidencebench.systems.changed_queries import shuffle_words as shuffle_words
 from evidencebench.systems.changed_queries import with_stranger as with_stranger
 from evidencebench.systems.controls import Lead as Lead
-from evidencebench.systems.cues import Cues as Cues
 from evidencebench.systems.cues import WEIGHTS as WEIGHTS
 from evidencebench.systems.dense import Dense as Dense
 from evidencebench.systems.dense import DenseApi as DenseApi
@@ -361,7 +354,6 @@ from evidencebench.systems.finder import finder_table as finder_table
 from evidencebench.systems.finder import load_finder as load_finder
 from evidencebench.systems.finder import lowered as lowered
 from evidencebench.systems.fusion import Fuse as Fuse
-from evidencebench.systems.fusion import places_of as places_of
 from evidencebench.systems.fusion import scores_of as scores_of
 from evidencebench.systems.fusion import standard_scores as standard_scores
 from evidencebench.systems.fusion import unit_scores as unit_scores
@@ -396,8 +388,6 @@ from evidencebench.systems.llm.prompts import versions_of as versions_of
 from evidencebench.systems.llm.ranking import LlmRank as LlmRank
 from evidencebench.systems.llm.ranking import UNSCORED as UNSCORED
 from evidencebench.systems.llm.rewriting import LONGEST as LONGEST
-from evidencebench.systems.llm.rewriting import read_reported as read_reported
-from evidencebench.systems.llm.rewriting import read_rewritten as read_rewritten
 from evidencebench.systems.llm.rewriting import rewrite as rewrite
 from evidencebench.systems.llm.selecting import LlmBase as LlmBase
 from evidencebench.systems.llm.selecting import LlmInContext as LlmInContext
@@ -437,7 +427,6 @@ from evidencebench.execution.compatibility import tasks_of as tasks_of
 from evidencebench.execution.exchanges import exchanges_of as exchanges_of
 from evidencebench.execution.exchanges import requests_can_be_made as requests_can_be_made
 from evidencebench.execution.finding import PaperVerdict as PaperVerdict
-from evidencebench.execution.findings import grouped as grouped
 from evidencebench.execution.findings import not_searched as not_searched
 from evidencebench.execution.findings import told as told
 from evidencebench.execution.making import find_code as find_code
@@ -817,7 +806,6 @@ from evidencebench.integrations.trec import write_trec as write_trec
 
 # The command line, called in this process.
 from evidencebench.cli.asking import closing as closing
-from evidencebench.cli.construct.init import config_text as config_text
 from evidencebench.cli.controls import measured as measured
 from evidencebench.cli.main import LazyGroup as LazyGroup
 from evidencebench.cli.main import cli as cli

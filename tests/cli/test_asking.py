@@ -92,7 +92,7 @@ def test_every_command_stops_at_a_cost_limit_and_goes_on_with_more(
 def test_an_unknown_price_is_never_shown_as_nothing(name: str, server: RunningServer, command: Command) -> None:
     refused = command(f"{call_of(name, server.spec())} --max-cost-usd 1")
     assert refused.code == 3
-    assert "expected a known price, since a cost limit is set, got none; give a table" in refused.err
+    assert "expected a known price" in refused.err
     estimate = command(call_of(name, server.spec(), quick="--estimate"))
     assert ("unknown" in estimate.out, "$0" in estimate.out) == (True, False)
     assert server.totals()["requests"] == 0
@@ -115,7 +115,7 @@ class OwnWay:
 def test_no_limit_is_promised_where_no_model_of_ours_is_asked(name: str, command: Command) -> None:
     Path("own_way.py").write_text(_OWN_WAY)
     for option in ("--estimate", "--batch", "--max-cost-usd 1"):
-        assert "are for systems that ask a language model" in command(f"{call_of(name, 'cues')} {option}").refusal
+        assert "systems that ask a language model" in command(f"{call_of(name, 'cues')} {option}").refusal
         assert command(f"{call_of(name, 'own_way:OwnWay')} {option}").refusal
     assert not Path("asked").exists()
     assert command(call_of(name, "own_way:OwnWay")).code == 0
@@ -277,7 +277,7 @@ def test_an_interrupt_stays_one_where_another_process_holds_the_store(capsys: py
 
 def test_a_store_that_cannot_be_closed_fails_a_command_that_ends_by_itself() -> None:
     client = client_of_a_held_cache(n_failures=2)
-    with pytest.raises(CacheError, match="another process holds it"), closing(client):
+    with pytest.raises(CacheError, match="another process"), closing(client):
         pass
 
 
@@ -335,7 +335,7 @@ def test_a_submitted_batch_is_collected_by_the_next_start_and_bought_once(
         process.communicate(timeout=60)
         if not goes_on:
             refused = command(call)
-            assert (refused.code, "run with --batch to collect it" in refused.err) == (3, True), refused.err
+            assert (refused.code, "--batch" in refused.err) == (3, True), refused.err
         server.end_batches()
         collected = command(f"{call} {goes_on}")
         assert collected.code == 0, collected.err

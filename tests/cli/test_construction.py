@@ -260,7 +260,7 @@ def test_a_rejected_draft_goes_no_further_and_an_edit_that_fits_nothing_stops_th
         for fields, why in (
             (
                 {"draft": "x", "step": "aspects", "rejected": "no"},
-                "expected edits of the drafts in passages.jsonl at the steps summaries, ",
+                "expected edits of the drafts in passages.jsonl",
             ),
             ({"draft": gone, "step": "filter"}, "edits.jsonl: line 4: step: expected one of summaries, "),
         ):
@@ -314,27 +314,23 @@ def test_what_is_done_can_be_a_partial_data_set_without_a_request(command: Comma
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [
-        ('name = "synthetic"', "name = 7", "Expected `str`, got `int` - at `$.name`"),
-        ('name = "synthetic"', "name = ", "Invalid value (at line 2"),
-        ('reviews = ["reviews"]', "", "expected 'reviews' or 'table', and not both"),
-        ("test = 1.0", "test = 0.9", "shares: expected shares that add up to 1, got 0.9"),
-        ("[judge]", "[judge]\noverlap = 10", "judge: overlap: expected 0 or more and less than the window of 10"),
+        ('name = "synthetic"', "name = 7", "`$.name`"),
+        ('name = "synthetic"', "name = ", "at line 2"),
+        ('reviews = ["reviews"]', "", "'reviews' or 'table'"),
+        ("test = 1.0", "test = 0.9", "add up to 1, got 0.9"),
+        ("[judge]", "[judge]\noverlap = 10", "judge: overlap: "),
         ('papers = "papers"', 'papers = "none"', "none: expected a folder"),
-        ('reviews = ["reviews"]', 'reviews = ["none"]', "none: expected a review or a folder of reviews, got none"),
+        ('reviews = ["reviews"]', 'reviews = ["none"]', "none: expected a review"),
         ("[assemble]", '[assemble]\nagainst = ["nope"]', "nope"),
-        ("[assemble]", "[assemble]\nagainst = [7]", "Expected `str`, got `int` - at `$.assemble.against[0]`"),
-        ("[judge]", '[judge]\nsecond_model = "nope/any"', "expected provider/name with one of the providers"),
-        ("[judge]", '[judge]\nmodel = "local/any"', "base_url: expected an address, got none"),
+        ("[assemble]", "[assemble]\nagainst = [7]", "`$.assemble.against[0]`"),
+        ("[judge]", '[judge]\nsecond_model = "nope/any"', "provider/name"),
+        ("[judge]", '[judge]\nmodel = "local/any"', "base_url: expected an address"),
         ("[judge]", '[judge]\nmodel = "local/any,base_url=ftp://x"', "base_url"),
         ("[judge]", '[judge]\nsecond_model = "openai/gpt-4o,key_env=NO_SUCH_KEY"', "NO_SUCH_KEY"),
-        ("name =", 'licences = ["ccby"]\nname =', "licences: expected one or more of cc0, public-domain, cc-by"),
+        ("name =", 'licences = ["ccby"]\nname =', "licences: expected one or more of cc0"),
         ("name =", 'licences = ["cc-by", "CC0"]\nname =', "got ['cc-by', 'CC0']"),
-        ("test = 1.0", "test = nan", "Expected `float` >= 0.0 - at `$.assemble.shares[...]`"),
-        (
-            "[assemble]",
-            "[filter]\nleast_covered = nan\n[assemble]",
-            "Expected `float` >= 0.0 - at `$.filter.least_covered`",
-        ),
+        ("test = 1.0", "test = nan", "`$.assemble.shares[...]`"),
+        ("[assemble]", "[filter]\nleast_covered = nan\n[assemble]", "`$.filter.least_covered`"),
     ],
 )
 def test_a_wrong_configuration_is_refused_before_the_first_request(
@@ -350,7 +346,7 @@ def test_a_folder_in_the_place_of_the_data_set_is_told_before_the_first_request(
     (WORK / "dataset").mkdir(parents=True)
     (WORK / "dataset" / "notes.txt").write_text("mine")
     with served_construction(HERE) as server:
-        assert "dataset: holds something else, which would be lost" in command(RUN).refusal
+        assert "dataset: holds something else" in command(RUN).refusal
         assert server.log_entries() == []
 
 

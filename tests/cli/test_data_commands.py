@@ -92,13 +92,13 @@ def test_an_instance_that_cannot_be_solved_ends_no_other_and_is_tried_again(comm
     Path("broken.json").write_bytes(broken)
     found = command("data solve broken.json -o solved.json")
     assert (found.code, found.out) == (1, "")
-    assert "error: solved.json: not written: 1 instance of 10 failed; the same command tries again" in found.err
+    assert "error: solved.json: not written: 1 instance of 10 failed" in found.err
     assert f"failed: {SAMPLE.ids[0]}: " in found.err
     again = command("data solve broken.json -o solved.json --json")
     assert (again.code, again.json["n_resumed"], list(again.json["failed"])) == (1, 9, [SAMPLE.ids[0]])
     stopped = command("data solve broken.json -o solved.json --max-errors 0")
     assert stopped.code == 3
-    assert stopped.err.startswith("stopped: 1 error, and at most 0 are allowed; the last: evidencebench_sample_id_")
+    assert re.match(r"stopped: 1 error, .*at most 0 .*evidencebench_sample_id_", stopped.err)
     assert not Path("solved.json").exists()
 
 
@@ -234,13 +234,13 @@ def test_every_form_of_data_gives_the_same_and_goes_back_to_the_same_json(comman
 @pytest.mark.usefixtures("_forms")
 def test_shards_are_not_mixed_with_those_of_before(command: Command) -> None:
     refusal = command("data convert sample shards/data.parquet --shard-size 5").refusal
-    assert "shards/data-00000-of-00003.parquet: exists; choose another name, or replace all shards" in refusal
+    assert "shards/data-00000-of-00003.parquet: exists" in refusal
     found = command("data convert sample shards/data.parquet --shard-size 5 --overwrite --json")
     assert found.json["shards"] == [f"shards/data-0000{number}-of-00002.parquet" for number in (0, 1)]
     assert sorted(path.name for path in Path("shards").iterdir()) == [Path(one).name for one in found.json["shards"]]
     assert command("data convert sample - --shard-size 5").code == 2
     refusal = command("data convert sample no/shards/data.parquet --shard-size 5").refusal
-    assert refusal == "error: no/shards: the folder cannot be made: No such file or directory"
+    assert refusal.startswith("error: no/shards: ")
 
 
 @needs_columns
@@ -252,13 +252,13 @@ def test_a_run_goes_to_parquet_and_back(command: Command) -> None:
     assert Path("again.jsonl").read_bytes() == Path("run.jsonl").read_bytes()
     shown = [command(f"leaderboard {one} --data sample --draws 10").out for one in ("run.parquet", "run.jsonl")]
     assert shown[0] == shown[1]
-    assert "run.parquet: exists; choose another name" in command("export run run.jsonl -o run.parquet").err
-    assert "expected a name that ends in .parquet or .jsonl" in command("export run run.jsonl -o run.csv").err
+    assert "run.parquet: exists" in command("export run run.jsonl -o run.parquet").err
+    assert ".parquet or .jsonl" in command("export run run.jsonl -o run.csv").err
     Path("plain.json").write_text('{"evidencebench_sample_id_0": [1]}')
     assert "expected a run of evidencebench" in command("export run plain.json -o plain.parquet").err
     found = command("run lead --data sample -o new.parquet")
     assert (found.code, Path("new.parquet").exists()) == (2, False)
-    assert "expected a name such as new.jsonl, of which 'evidencebench export run' makes Parquet" in found.err
+    assert "'evidencebench export run' makes Parquet" in found.err
     assert "run.parquet: is a run, and no data" in command("data stats run.parquet").err
     assert command("data convert sample data.parquet").code == 0
     assert "data.parquet: is data, and no answers" in command("score data.parquet --data sample").err
@@ -280,4 +280,4 @@ def test_the_scores_of_each_instance_are_a_table_in_parquet_and_csv(command: Com
             assert rows["cluster"].nunique() == fields["aspect_recall"]["n_clusters"]
     assert tables[0].columns.tolist() == tables[1].columns.tolist()
     refused = command("score lead.jsonl --data sample --per-instance scores.xls")
-    assert "expected a name that ends in .parquet or .csv" in refused.err
+    assert ".parquet or .csv" in refused.err

@@ -40,7 +40,7 @@ def test_a_prompt_is_printed_before_it_is_paid_for_and_needs_no_key(command: Com
     several = arguments.replace("llm_base", "llm_sections").replace(" --data", ",section_tokens=300 --data")
     assert [one["turn"] for one in command(f"{several} --json").json[:3]] == [1, 2, 3]
     refusal = command("run bm25 --data sample --show-prompt").refusal
-    assert "--show-prompt is for systems that ask a language model" in refusal
+    assert "--show-prompt is for" in refusal
 
 
 def test_the_prompt_that_is_shown_is_the_one_that_is_sent(server: RunningServer, command: Command) -> None:
@@ -107,9 +107,9 @@ def test_a_report_holds_what_was_asked_and_replied_if_that_is_wanted(server: Run
     assert page.count('<script type="text/plain" class="exchanges"') == len(SAMPLE)
     assert " --exchanges --draws 10" in page
     assert KEY not in page
-    assert "which --no-papers leaves out" in command(f"{report} --exchanges --no-papers").refusal
+    assert "--no-papers leaves out" in command(f"{report} --exchanges --no-papers").refusal
     shutil.rmtree("cache")
-    assert "no reply of a language model is stored on this machine" in command(f"{report} --exchanges").refusal
+    assert "no reply" in command(f"{report} --exchanges").refusal
     assert not Path("cache").exists()
 
 
@@ -119,15 +119,15 @@ def test_a_reply_that_is_not_stored_is_told_with_what_may_be_the_cause(server: R
     gone = command(f"llm show run.jsonl {ID}")
     assert gone.code == 2
     assert gone.out.startswith(f"=== {ID}, er_at_10, request 1")
-    assert "expected the reply to 1 request above, such as " in gone.err
-    assert "it was removed, is damaged, lies in another EVIDENCEBENCH_CACHE, or the request failed" in gone.err
+    assert "the reply to 1 request above" in gone.err
+    assert "lies in another EVIDENCEBENCH_CACHE" in gone.err
     head, *rest = Path("run.jsonl").read_text().splitlines(keepends=True)
     header = json.loads(head)
     (prompt,) = (name for name in header["versions"] if name.startswith("prompt") and "base" in name)
     header["versions"][prompt] = "sha256:0"
     Path("old.jsonl").write_text("".join([json.dumps(header, separators=(",", ":")) + "\n", *rest]))
     old = command(f"llm show old.jsonl {ID}")
-    assert f"the prompts or options have changed since the run was made ({prompt} was sha256:0, now " in old.err
+    assert f"({prompt} was sha256:0, now " in old.err
 
 
 def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: Command) -> None:
@@ -136,20 +136,20 @@ def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: 
     Path("data.json").rename("moved.json")
     moved = command(f"llm show run.jsonl {ID}")
     assert moved.code == 2
-    assert moved.err == "error: run.jsonl: its data is not at data.json any more; name it with --data\n"
+    assert re.match(r"error: run\.jsonl: .*data\.json.*--data\n", moved.err)
     assert command(f"llm show run.jsonl {ID} --data moved.json").code == 0
     Path("other.json").write_text(json.dumps({ID: json.loads(Path("moved.json").read_bytes())[ID]}))
     refusal = command(f"llm show run.jsonl {ID} --data other.json").refusal
-    assert "; its requests cannot be made again; give the data that it was made on with --data" in refusal
+    assert "give the data that it was made on with --data" in refusal
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (f"lead.jsonl {ID}", "'lead' asks no language model, so that nothing was asked"),
+        (f"lead.jsonl {ID}", "'lead' asks no language model"),
         (f"answers.json {ID}", "answers.json"),
         ("run.jsonl nobody", "nobody"),
-        (f"run.jsonl {ID} --task er_at_optimal", "expected one of its tasks er_at_10, got 'er_at_optimal'"),
+        (f"run.jsonl {ID} --task er_at_optimal", "er_at_10, got 'er_at_optimal'"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(arguments: str, message: str, server: RunningServer, command: Command) -> None:
@@ -176,7 +176,7 @@ def test_what_a_run_with_hypotheses_of_a_file_asked_needs_that_file(server: Runn
     shown = command(f"llm show run.jsonl {ID} --json")
     assert "Hypothesis: Milk is white." in shown.json[0]["request"]["messages"][0]["text"]
     Path("other.json").write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Milk is black.")))
-    assert "other.json: has changed since the run was made" in command(f"llm show run.jsonl {ID}").refusal
+    assert "other.json: has changed" in command(f"llm show run.jsonl {ID}").refusal
     Path("other.json").unlink()
     assert "other.json: cannot be read: No such file" in command(f"llm show run.jsonl {ID}").err
 
@@ -189,10 +189,7 @@ def test_epochs_are_asked_shown_and_scored(server: RunningServer, command: Comma
     first, second = (command(f"llm show epochs.jsonl {ID} --epoch {n} --json").json for n in (1, 2))
     assert [one["request"]["seed"] for one in (first[0], second[0])] == [0, 1_000_000]
     assert all(one["reply"] for one in (*first, *second))
-    assert (
-        "expected up to 2, the epochs of epochs.jsonl, got 3"
-        in command(f"llm show epochs.jsonl {ID} --epoch 3").refusal
-    )
+    assert "epochs of epochs.jsonl, got 3" in command(f"llm show epochs.jsonl {ID} --epoch 3").refusal
     options = "--data sample --draws 300"
     scored = command(f"score epochs.jsonl {options} --json").json["er_at_10"]["epochs"]
     assert (len(scored["means"]), scored["deviation"]) == (2, 0.0)

@@ -30,9 +30,9 @@ def test_only_what_qrels_judge_is_written_and_shards_are_made_of_that(command: C
     assert command("data solve mine.json -o solved.json").code == 0
     assert command("data validate solved.json --optima").code == 0
     refusal = command("data convert sample d.parquet --qrels pool.txt --shard-size 2").refusal
-    assert "--qrels: cannot be combined with --shard-size" in refusal
+    assert "combined with --shard-size" in refusal
     missing = command("data convert sample other.json --qrels none.txt")
-    assert (missing.code, missing.err) == (2, "error: none.txt: cannot be read: No such file or directory\n")
+    assert (missing.code, missing.err.startswith("error: none.txt: ")) == (2, True)
 
 
 def test_what_a_trec_file_cannot_say_is_a_warning_and_json_has_it_all(command: Command) -> None:
@@ -48,10 +48,10 @@ def test_only_a_folder_of_its_own_is_replaced_and_only_when_asked(command: Comma
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("")
     for arguments, message in {
-        "trec": "trec: exists; choose another name, or replace it with --overwrite",
-        "mine --overwrite": "mine: holds something else, which would be lost",
-        "no/trec": "there is no folder 'no'",
-        "own.py": "own.py: is a file; expected the name of a folder",
+        "trec": "trec: exists",
+        "mine --overwrite": "mine: holds something else",
+        "no/trec": "no folder 'no'",
+        "own.py": "own.py: is a file",
     }.items():
         assert message in command(f"export trec sample -o {arguments}").refusal
 
@@ -66,10 +66,10 @@ def test_splits_become_a_folder_for_hugging_face(command: Command) -> None:
 def test_the_licence_of_unknown_data_is_asked_for_and_never_invented(command: Command) -> None:
     assert command("data convert sample mine.jsonl").code == 0
     refusal = command("export hf mine.jsonl -o hub").refusal
-    assert "split 'train': the licence of mine.jsonl is not known; name it with --licence train=LICENCE" in refusal
+    assert "mine.jsonl is not known; name it with --licence train=LICENCE" in refusal
     assert command("export hf mine.jsonl --licence CC0-1.0 -o hub").out.endswith("CC0-1.0\n")
     other = command("export hf --split a=sample --licence a=CC-BY-4.0 -o other")
-    assert "is published under MIT, not CC-BY-4.0" in other.err
+    assert "MIT, not CC-BY-4.0" in other.err
 
 
 def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
@@ -81,7 +81,7 @@ def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
     assert records[0]["source_metadata"]["source_organization_name"] == "My Lab"
     assert records[0]["source_metadata"]["evaluator_relationship"] == "other"
     call = "export every-eval-ever answers.json --data sample -t er_at_10 --organization Lab -o store"
-    assert "name it with --model" in command(call).refusal
+    assert "--model" in command(call).refusal
 
 
 def test_scores_become_results_for_the_hub(command: Command) -> None:

@@ -172,14 +172,14 @@ def test_rows_name_papers_by_their_files_too(tmp_path: Path, command: Command) -
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "line 1: expected the columns summary, paper, review_id, .* got no summary and no paper and no review_id"),
-        ("summary,paper,review_id,id,id\n", "line 1: expected each column once"),
-        (HEAD, "expected rows with summaries, got none"),
-        (f"{HEAD}\n,PMC5,r1\n", "line 3: expected a text in 'summary', got an empty cell"),
-        (f"{HEAD}Tea,,r1\n", "line 2: expected a text in 'paper', got an empty cell"),
-        (f'{HEAD}"Tea\nis old",PMC5,r1\nTea,PMC5\n', "line 4: expected 3 cells, got 2; quote cells"),
-        (f'{HEAD}"Tea"x,PMC5,r1\n', "line 2: expected a table, got"),
-        ("summary,paper,review_id,id\nTea,PMC5,r,a\nTea,PMC5,r,a\n", "line 3: expected another id, got 'a' of line 2"),
+        ("", "line 1: .*columns summary, paper, review_id, .*no paper and no review_id"),
+        ("summary,paper,review_id,id,id\n", "line 1: .*once"),
+        (HEAD, "rows .*none"),
+        (f"{HEAD}\n,PMC5,r1\n", "line 3: .*'summary'"),
+        (f"{HEAD}Tea,,r1\n", "line 2: .*'paper'.*empty"),
+        (f'{HEAD}"Tea\nis old",PMC5,r1\nTea,PMC5\n', "line 4: .*3 cells, got 2"),
+        (f'{HEAD}"Tea"x,PMC5,r1\n', "line 2: .*a table"),
+        ("summary,paper,review_id,id\nTea,PMC5,r,a\nTea,PMC5,r,a\n", "line 3: .*'a' of line 2"),
     ],
 )
 def test_a_wrong_row_is_told_with_its_line(tmp_path: Path, command: Command, content: str, message: str) -> None:

@@ -104,14 +104,8 @@ def test_what_is_there_stays_and_what_cannot_be_marked_is_told(command: Command)
     assert "locked.pdf: not marked: PDF: encrypted: its text can be read, but nothing be added; save a copy" in told
     assert "signed.pdf: not marked: PDF: signed: its signature would not hold; print it to a new PDF\n" in told
     before = Path("out/tea.pdf").read_bytes()
-    assert (
-        "error: out/tea.pdf: exists; choose another folder for --mark, or replace it with"
-        in command(f"{_FIND} a --mark out").refusal
-    )
-    assert (
-        "error: a/tea.pdf: is one of the papers; choose another"
-        in command(f"{_FIND} a/tea.pdf --mark a --overwrite").refusal
-    )
+    assert "out/tea.pdf: exists" in command(f"{_FIND} a --mark out").refusal
+    assert "a/tea.pdf: is one of the papers" in command(f"{_FIND} a/tea.pdf --mark a --overwrite").refusal
     assert (Path("a/tea.pdf").read_bytes(), Path("out/tea.pdf").read_bytes()) == (content, before)
     assert "out/tea.pdf" in command(f"{_FIND} a -k 1 --mark out --overwrite").err
     assert len(_notes(Path("out/tea.pdf"))) == 1

@@ -202,10 +202,8 @@ def test_papers_without_labels_are_not_scored_and_what_shows_them_is_named(
     assert asked == {(one, f"{name}_at_{k}") for one in dataset.ids for name, k in TASKS_WITH_A_NUMBER}
     found = command(f"{call} --data own.json{task}")
     named = "er_at_10" if task else "er_at_optimal"
-    assert (
-        f"own.json: task '{named}' applies to none of the 10 instances: expected labels to score against, got papers "
-        "without any; 'evidencebench view' and 'evidencebench report' show what the runs chose"
-    ) in found.refusal
+    for part in (f"own.json: task '{named}'", "labels", "'evidencebench view' and 'evidencebench report'"):
+        assert part in found.refusal
 
 
 @pytest.mark.parametrize(
@@ -315,4 +313,4 @@ def test_a_run_with_another_papers_hypothesis_stands_beside_its_own_on_no_row(co
         command(f"score wrong.jsonl {options}").code == command(f"compare wrong.jsonl bm25.jsonl {options}").code == 0
     )
     refused = command(f"leaderboard wrong.jsonl {options}")
-    assert (refused.code, "was asked changed queries, as every run here" in refused.err) == (2, True)
+    assert (refused.code, "changed queries" in refused.err) == (2, True)

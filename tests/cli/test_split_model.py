@@ -1,17 +1,12 @@
 """``evidencebench find --split-model``: a language model reads what the sentences report."""
 
 import json
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from doors import ChatReply, ReportedDirection, read_reported
 from kit.command_line import Command
 from kit.hostile_server import Behaviour, HostileServer, hostile_server
 from kit.llm_servers import replies
@@ -32,7 +27,8 @@ def _reply(**reports: str) -> str:
     return json.dumps({"sentences": entries})
 
 
-_WHOLE = _reply(_1="decrease", _2="not said")
+_WHOLE = _reply(_2="not said", _1="decrease")
+_CUT = replies(choices=[{"message": {"content": _WHOLE}, "finish_reason": "length"}])
 
 
 @contextmanager
@@ -70,9 +66,12 @@ def test_a_model_is_sent_the_hypothesis_and_the_sentences_found_and_nothing_else
         (_reply(_1="decrease", _2="not said", _4="increase"), "sentence 4 was not shown"),
         (_reply(_1="decrease", _2="not said", _01="increase"), "a sentence has two entries"),
         ("", "expected JSON of the form asked for"),
+        (_CUT, "the reply was cut off"),
     ],
 )
-def test_a_reply_that_does_not_say_it_is_asked_for_again_and_then_told(said: str, why: str, command: Command) -> None:
+def test_a_reply_that_does_not_say_it_is_asked_for_again_and_then_told(
+    said: str | Behaviour, why: str, command: Command
+) -> None:
     with _asked(said) as (server, call):
         assert f"error: tea.txt: no directions: {why}" in command(call).refusal
         assert len(server.log) == 2
@@ -87,15 +86,3 @@ def test_nothing_is_sent_for_an_estimate_no_question_of_an_effect_or_where_nothi
         assert command(call.replace("Tea lowers blood pressure", "How was tea brewed?")).code == 0
         assert "'xyzzy' is not in the" in command(call.replace("Tea lowers blood pressure", "Xyzzy")).out
         assert server.log == []
-
-
-@given(
-    st.dictionaries(st.integers(0, 999), st.sampled_from(ReportedDirection), min_size=1, max_size=20),
-    st.randoms(use_true_random=False),
-)
-def test_what_a_model_says_in_any_order_is_read(said: dict[int, ReportedDirection], rng: random.Random) -> None:
-    entries = [{"sentence": index, "reports": reported} for index, reported in said.items()]
-    rng.shuffle(entries)
-    text = msgspec.json.encode({"sentences": entries}).decode()
-    assert read_reported(ChatReply(text=text), dict.fromkeys(said, "It fell.")) == (said, "")
-    assert read_reported(ChatReply(text=text, finish="length"), dict.fromkeys(said, "It fell."))[1]

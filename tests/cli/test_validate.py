@@ -134,7 +134,7 @@ def test_every_sort_is_reported_with_exact_shares_by_what_the_labels_say(command
     partly = command(f"{CALL} --report --draws 200 --json")
     assert list(partly.json) == ["sentences", "results", "hypotheses", "aspects", "warnings"]
     assert partly.json["warnings"] == ["people/pairs.jsonl: expected answers, but no annotator is done with a task"]
-    assert "no annotator is done" in command(f"{CALL} --report --sort pairs").refusal
+    assert "no annotator" in command(f"{CALL} --report --sort pairs").refusal
     assert list(command(f"{CALL} --report --sort results --draws 200 --json").json) == ["results", "warnings"]
 
 
@@ -194,22 +194,19 @@ def test_a_work_folder_has_a_place_of_its_own_and_the_labels_of_today(tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("construct validate sample", "sample is no work folder: expected --folder"),
+        ("construct validate sample", "expected --folder"),
         ("construct validate own.py --folder own", "own.py"),
-        (
-            f"{CALL} --report",
-            "people: expected answers of people, got none; without --report people can answer, and --answers FILE",
-        ),
-        (f"{CALL} --answers nothing.csv", "nothing.csv: cannot be read"),
+        (f"{CALL} --report", "people: expected answers of people, got none"),
+        (f"{CALL} --answers nothing.csv", "nothing.csv"),
         (f"{CALL} --answers people/sentences.jsonl", "expected a sheet that"),
-        (f"{CALL} --sort pairs --report", "people/pairs.jsonl: cannot be read"),
-        (f"{CALL} --sort passages --for csv", "expected the work folder of a construction"),
+        (f"{CALL} --sort pairs --report", "people/pairs.jsonl"),
+        (f"{CALL} --sort passages --for csv", "the work folder of a construction"),
         (f"{CALL} --report --team x", "expected NAME=MEMBER,MEMBER"),
         (f"{CALL} --report --margin 0", "margin"),
         (f"{CALL} --report --team a=b --team a=c", "each team once"),
         (f"{CALL} --report --disagreements - --json", "standard output has the report"),
         (f"{CALL} --for csv", "people/sentences.csv: exists"),
-        (f"{CALL} -n 5", "is drawn already; choose another --folder"),
+        (f"{CALL} -n 5", "drawn already; choose another --folder"),
         (f"{CALL} --json", "expected --report or --for"),
     ],
 )

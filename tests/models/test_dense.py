@@ -255,14 +255,14 @@ def test_a_missing_extra_is_named_with_its_command(embedding_model: Path, monkey
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"model": "/no/such/folder"}, ModelError, "no folder '/no/such/folder'; a model of the Hugging Face hub"),
-        ({"model": "owner/name"}, SystemSpecError, "revision=COMMIT, a branch or a tag"),
-        ({"revision": "main"}, SystemSpecError, "is a folder, which has none; leave it out"),
-        ({"sentence_model": "../none"}, ModelError, "no folder '../none'"),
-        ({"sentence_revision": "main"}, SystemSpecError, "sentence_revision: is of sentence_model"),
-        ({"neighbours": -1}, SystemSpecError, "neighbours: expected at least 0, got -1"),
-        ({"max_tokens": 2}, SystemSpecError, "max_tokens: expected at least 3, got 2"),
-        ({"backend": "onnx", "dtype": "float16"}, SystemSpecError, "'onnx' computes on the processor"),
+        ({"model": "/no/such/folder"}, ModelError, "/no/such/folder.*Hugging Face"),
+        ({"model": "owner/name"}, SystemSpecError, "revision=COMMIT"),
+        ({"revision": "main"}, SystemSpecError, "revision: .*folder"),
+        ({"sentence_model": "../none"}, ModelError, "'../none'"),
+        ({"sentence_revision": "main"}, SystemSpecError, "sentence_revision: .*sentence_model"),
+        ({"neighbours": -1}, SystemSpecError, "neighbours: .*at least 0, got -1"),
+        ({"max_tokens": 2}, SystemSpecError, "max_tokens"),
+        ({"backend": "onnx", "dtype": "float16"}, SystemSpecError, "'onnx'"),
     ],
 )
 def test_bad_options_are_refused_when_the_system_is_made(
@@ -280,14 +280,14 @@ def test_a_folder_with_pickled_weights_or_without_weights_or_configuration_is_re
     torch.save(load_file(weights_of(copied)), pickled)
     Dense(model=str(copied))  # beside safetensors they are not read
     weights_of(copied).unlink()
-    with pytest.raises(ModelError, match=r"pytorch_model\.bin: expected weights as safetensors, got a pickle"):
+    with pytest.raises(ModelError, match=r"pytorch_model\.bin.*safetensors.*pickle"):
         Dense(model=str(copied))
     pickled.unlink()
-    with pytest.raises(ModelError, match=r"expected weights as \*\.safetensors, got none"):
+    with pytest.raises(ModelError, match=r"\*\.safetensors.*none"):
         Dense(model=str(copied))
     for name in ("config.json", "modules.json"):
         (copied / name).unlink()
-    with pytest.raises(ModelError, match=r"expected a model's folder with a config\.json, got none"):
+    with pytest.raises(ModelError, match=r"config\.json"):
         Dense(model=str(copied))
 
 
@@ -297,7 +297,7 @@ def test_a_model_with_code_of_its_own_is_refused_and_its_code_not_run(copied: Pa
     parts = parts_of(copied)
     parts[0]["type"] = "theirs.Transformer"
     (copied / "modules.json").write_text(json.dumps(parts), encoding="utf-8")
-    with pytest.raises(ModelError, match=r"expected parts of sentence-transformers only, got 'theirs\.Transformer'"):
+    with pytest.raises(ModelError, match=r"theirs\.Transformer"):
         Dense(model=str(copied))
     assert not proof.exists()
 
@@ -311,10 +311,10 @@ def test_weights_that_are_not_finite_are_refused_and_missing_ones_not_made_up(
     weights = load_file(weights_of(copied))
     name = next(name for name in weights if name.endswith("output.dense.weight"))
     weights[name][0, 0] = float("nan")
-    said = f"expected finite weights, got others in '.*{name}'"
+    said = f"finite.*{name}"
     if is_missing:
         del weights[name]
-        said = f"expected weights for every part of the model, got none for '{name}'"
+        said = f"none for '{name}'"
     save_file(weights, weights_of(copied), metadata={"format": "pt"})
     with pytest.raises(ModelError, match=said):
         Dense(model=str(copied)).rank(QUERY, ANY)
@@ -324,13 +324,13 @@ def test_weights_that_are_not_finite_are_refused_and_missing_ones_not_made_up(
 def test_weights_that_are_torn_are_refused(copied: Path, content: bytes) -> None:
     weights_of(copied).write_bytes(content)
     for _ in range(2):  # the second time from memory
-        with pytest.raises(ModelError, match="cannot be loaded as an embedding model"):
+        with pytest.raises(ModelError, match="cannot be loaded"):
             Dense(model=str(copied)).rank(QUERY, ANY)
 
 
 def test_sentences_of_another_dimension_are_refused(embedding_model: Path, tmp_path: Path) -> None:
     other = make_embedding_model(tmp_path, dimension=8)
-    with pytest.raises(ModelError, match="expected sentences of 16 numbers as the hypothesis has, got 8"):
+    with pytest.raises(ModelError, match=r"16 numbers.*got 8"):
         Dense(model=str(embedding_model), sentence_model=str(other)).rank(QUERY, ANY)
 
 
@@ -339,7 +339,7 @@ def test_a_device_that_is_not_there_is_refused(embedding_model: Path) -> None:
 
     if torch.cuda.is_available():
         pytest.skip("needs a machine without cuda")
-    with pytest.raises(ModelError, match="device 'cuda:1': not on this machine, which has"):
+    with pytest.raises(ModelError, match="cuda:1"):
         Dense(model=str(embedding_model), device="cuda:1").rank(QUERY, ANY)
 
 

@@ -110,20 +110,20 @@ def test_retry_after_is_kept_to_within_a_minute() -> None:
 @pytest.mark.parametrize(
     ("behaviour", "message"),
     [
-        (embeddings(lambda found: found["data"].pop()), r"expected 5 vectors with the indices 0\.\.4, got 4"),
-        (embeddings(put(7, "data", 0, "index")), r"indices 0\.\.4"),
-        (embeddings(put([1.0], "data", 0, "embedding")), r"expected vectors of one length, got \[1, 4\]"),
-        (embeddings(put([1e300] * 4, "data", 2, "embedding")), "expected finite numbers, got others"),
-        (embeddings(put([0.0] * 4, "data", 2, "embedding")), "one of zeros only"),
-        (embeddings(put(base64.b64encode(b"\xff\xff\xff\x7f" * 4).decode(), "data", 2, "embedding")), "finite numbers"),
-        (embeddings(put([float("nan")] * 4, "data", 2, "embedding")), "2 attempts.* expected embeddings as JSON"),
-        (embeddings(put("!", "data", 2, "embedding")), "expected embeddings as JSON"),
-        (answer(200, b"<html>busy</html>"), "expected embeddings as JSON"),
-        (answer(200, b"[" * 100_000), "expected embeddings as JSON"),
-        *((answer(status, b"no such model"), f"m': status {status}: no such") for status in (400, 401)),
-        *((behaviour, r"m': no usable reply in 2 attempts, .*; try again") for behaviour in (answer(429), answer(500))),
-        (reset_at_once, "no usable reply in 2 attempts"),
-        *((behaviour, r"no usable reply in 2 attempts.*within 0\.3 s") for behaviour in (hang, drip)),
+        (embeddings(lambda found: found["data"].pop()), r"5 vectors.*0\.\.4, got 4"),
+        (embeddings(put(7, "data", 0, "index")), r"0\.\.4"),
+        (embeddings(put([1.0], "data", 0, "embedding")), r"one length.*\[1, 4\]"),
+        (embeddings(put([1e300] * 4, "data", 2, "embedding")), "finite"),
+        (embeddings(put([0.0] * 4, "data", 2, "embedding")), "zeros"),
+        (embeddings(put(base64.b64encode(b"\xff\xff\xff\x7f" * 4).decode(), "data", 2, "embedding")), "finite"),
+        (embeddings(put([float("nan")] * 4, "data", 2, "embedding")), "2 attempts.*JSON"),
+        (embeddings(put("!", "data", 2, "embedding")), "JSON"),
+        (answer(200, b"<html>busy</html>"), "JSON"),
+        (answer(200, b"[" * 100_000), "JSON"),
+        *((answer(status, b"no such model"), f"status {status}: no such") for status in (400, 401)),
+        (answer(429), "m': .*2 attempts.*try again"),
+        *((behaviour, "2 attempts") for behaviour in (answer(500), reset_at_once)),
+        *((behaviour, r"2 attempts.*0\.3 s") for behaviour in (hang, drip)),
     ],
 )
 def test_a_reply_that_is_wrong_is_an_error_and_nothing_of_it_is_kept(
@@ -142,11 +142,11 @@ def test_a_reply_that_is_wrong_is_an_error_and_nothing_of_it_is_kept(
 def test_a_vector_of_another_length_than_before_is_an_error(tmp_path: Path) -> None:
     with served(embeddings(), embeddings(dimension=5), batch_texts=3) as (_, encoder, _):
         cache = VectorCache(tmp_path, encoder.identity)
-        with pytest.raises(EndpointError, match="expected vectors of 4 numbers, got 5"):
+        with pytest.raises(EndpointError, match="4 numbers, got 5"):
             embed(encoder, cache, TEXTS)
         assert set(cache.get(TEXTS)) == set(TEXTS[:3])
     with served(embeddings(dimension=5)) as (_, another, _):
-        with pytest.raises(ModelError, match="expected vectors of 4 numbers, got 5"):
+        with pytest.raises(ModelError, match="got 5"):
             embed(another, cache, TEXTS)
         assert set(cache.get(TEXTS)) == set(TEXTS[:3])
 
@@ -170,13 +170,13 @@ def test_the_key_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base_url": ""}, "base_url: expected an http or https address .* got none behind 'base_url='"),
-        ({"base_url": f"http://me:{KEY}@localhost/v1"}, "base_url: expected an address without user, password"),
-        ({"base_url": f"http://localhost/v1?key={KEY}"}, "without user, password, query"),
-        ({"base_url": "https://example.org/v1", "key_env": "UNSET"}, "environment variable UNSET, which is not set"),
-        ({"base_url": "http://example.org/v1", "key_env": "SET"}, "base_url: expected https"),
-        ({"timeout_seconds": float("nan")}, "timeout_seconds: expected more than 0, got nan"),
-        ({"neighbours": -1}, "neighbours: expected at least 0, got -1"),
+        ({"base_url": ""}, "base_url: .*'base_url='"),
+        ({"base_url": f"http://me:{KEY}@localhost/v1"}, "base_url: .*without user, password"),
+        ({"base_url": f"http://localhost/v1?key={KEY}"}, "query"),
+        ({"base_url": "https://example.org/v1", "key_env": "UNSET"}, "UNSET"),
+        ({"base_url": "http://example.org/v1", "key_env": "SET"}, "expected https"),
+        ({"timeout_seconds": float("nan")}, "timeout_seconds"),
+        ({"neighbours": -1}, "neighbours"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_sent(

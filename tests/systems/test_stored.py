@@ -1,7 +1,6 @@
 """Answers in a file can be fused and reordered like any others, and only where they belong."""
 
 import json
-import re
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -74,7 +73,7 @@ def test_a_run_is_not_continued_where_a_stored_part_of_it_changed(run: Callable[
     run(spec, "fused.jsonl", limit=2)
     stored.unlink()
     run("tfidf")
-    with pytest.raises(RunMismatchError, match=r"run .*run\.jsonl was .sha256:"):
+    with pytest.raises(RunMismatchError, match=r"run\.jsonl was .sha256:"):
         run(spec, "fused.jsonl", limit=2)
 
 
@@ -111,9 +110,9 @@ def test_of_answers_for_each_task_the_brief_finds_its_own(tmp_path: Path) -> Non
     assert asked(spec, Brief(budget=10, task="er_at_optimal")).sentences == (1,)
     assert asked(spec, Brief(budget=5, scope="results")).sentences == (3,)
     assert asked(spec, Brief(budget=None, scope="results")).sentences == (4,)
-    with pytest.raises(RunError, match="expected an answer for er_at_7, got answers for er_at_10, er_at_optimal"):
+    with pytest.raises(RunError, match=r"er_at_7, .*er_at_10, er_at_optimal"):
         asked(spec, Brief(budget=7))  # whose number happens to be nobody's optimum
-    with pytest.raises(RunError, match="expected an answer for result_er_at_6, got answers for"):
+    with pytest.raises(RunError, match="result_er_at_6"):
         asked(spec, Brief(budget=6, scope="results"))
     with_one_for_all = lines(tmp_path / "all.jsonl", ("er_at_10", [2]), (None, [9]))
     assert asked(with_one_for_all, Brief(budget=6)).sentences == (9,)
@@ -139,11 +138,10 @@ def test_what_scoring_a_file_refuses_its_stored_answers_refuse_too(
     run: Callable[..., Path], own_brief_reader: str, tmp_path: Path
 ) -> None:
     stored, task = run(own_brief_reader, tasks=[task_named("er_at_optimal")]), task_named("er_at_5")
-    message = r"cannot answer task 'er_at_5': it holds answers for er_at_optimal only"
-    with pytest.raises(TaskError, match=message):
+    with pytest.raises(TaskError, match=r"er_at_5.*er_at_optimal only"):
         check_answers(read_run(stored), task, SAMPLE)
     for spec in (f"stored:run={stored}", f"fuse:systems=[stored:run={stored}+structure]"):
-        with pytest.raises(TaskError, match=message):
+        with pytest.raises(TaskError, match=r"er_at_5.*er_at_optimal only"):
             execute(spec, SAMPLE, tmp_path / "again.jsonl", tasks=[task])
     assert not (tmp_path / "again.jsonl").exists()
 
@@ -152,26 +150,25 @@ def test_a_stored_run_of_other_data_or_of_changed_queries_is_refused(run: Callab
     spec = f"fuse:systems=[stored:run={run('bm25')}]"
     other = tmp_path / "other.json"
     write_dataset(other, [*SAMPLE][:3])
-    with pytest.raises(RunMismatchError, match=r"was made on .* with sha256 .*run the system on this data first"):
+    with pytest.raises(RunMismatchError, match=r"sha256.*run the system on this data"):
         execute(spec, open_dataset(other), tmp_path / "fused.jsonl")
-    message = "its answers are for the data's own queries"
-    with pytest.raises(RunMismatchError, match=message):
+    with pytest.raises(RunMismatchError, match="own queries"):
         execute(spec, SAMPLE, tmp_path / "fused.jsonl", control="wrong_hypothesis")
-    with pytest.raises(RunMismatchError, match=message):
+    with pytest.raises(RunMismatchError, match="own queries"):
         Experiment(spec, SAMPLE, tasks="er_at_10").controls()
     wrong = run("bm25", "wrong.jsonl", control="wrong_hypothesis")
-    with pytest.raises(RunMismatchError, match=r"answers changed queries \(wrong hypothesis\)"):
+    with pytest.raises(RunMismatchError, match="wrong hypothesis"):
         execute(f"stored:run={wrong}", SAMPLE, tmp_path / "fused.jsonl")
 
 
 def test_a_file_that_is_missing_or_made_by_an_oracle_is_refused_at_once(
     run: Callable[..., Path], tmp_path: Path
 ) -> None:
-    with pytest.raises(RunFormatError, match=r"none\.jsonl: cannot be read"):
+    with pytest.raises(RunFormatError, match=r"none\.jsonl"):
         make_system(f"diverse:system=[stored:run={tmp_path / 'none.jsonl'}]")
-    with pytest.raises(SystemSpecError, match="option 'run': expected a path, got ''"):
+    with pytest.raises(SystemSpecError, match="option 'run'"):
         make_system("stored:run=")
-    with pytest.raises(SystemSpecError, match="was made by 'greedy_oracle', which is given the labels"):
+    with pytest.raises(SystemSpecError, match="greedy_oracle"):
         make_system(f"fuse:systems=[bm25+stored:run={run('greedy_oracle')}]")
 
 
@@ -252,12 +249,12 @@ def test_runs_have_the_names_that_are_given_and_no_other_name_is_taken() -> None
     runs = [run_of("bm25", "a.jsonl"), run_of("tfidf", "b.jsonl")]
     assert list(runs_by_label(runs, {"a.jsonl": "Ours"})) == ["Ours", "tfidf"]
     wrong: tuple[tuple[dict[str | PathLike[str], str], str], ...] = (
-        ({"c.jsonl": "Ours"}, "names: 'c.jsonl': no such run here; expected a path among 'a.jsonl', 'b.jsonl'"),
-        ({"a.jsonl": "tfidf"}, "names: expected a name for each run, got 'tfidf' for 2 runs"),
-        ({"a.jsonl": " "}, "names: expected a name for each run, got ' '"),
+        ({"c.jsonl": "Ours"}, "names: 'c.jsonl': .*'a.jsonl', 'b.jsonl'"),
+        ({"a.jsonl": "tfidf"}, "'tfidf' for 2 runs"),
+        ({"a.jsonl": " "}, "got ' '"),
     )
     for names, said in wrong:
-        with pytest.raises(RunError, match=re.escape(said)):
+        with pytest.raises(RunError, match=said):
             runs_by_label(runs, names)
 
 

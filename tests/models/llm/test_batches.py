@@ -93,17 +93,17 @@ def test_a_reply_is_kept_at_the_price_of_batches_of_one_model(tmp_path: Path, se
 
 
 def test_without_a_store_batches_are_refused_with_the_reason() -> None:
-    with pytest.raises(CacheError, match=r"need the cache of replies, .* EVIDENCEBENCH_CACHE is 'off'; set"):
+    with pytest.raises(CacheError, match="EVIDENCEBENCH_CACHE is 'off'"):
         BatchSender(None, prices=PRICES)
 
 
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (numbered(0, "vllm/x"), "expected a provider with batches, which are openai and anthropic"),
-        (numbered(0, "nobody/x"), "expected provider/name with one of the providers"),
-        (numbered(0, "openai/x"), "expected a key in the environment variable OPENAI_API_KEY"),
-        (numbered(0, "openai/x", "ftp://host"), "expected an http or https address"),
+        (numbered(0, "vllm/x"), "openai and anthropic"),
+        (numbered(0, "nobody/x"), "provider/name"),
+        (numbered(0, "openai/x"), "OPENAI_API_KEY"),
+        (numbered(0, "openai/x", "ftp://host"), "http or https"),
     ],
 )
 def test_what_cannot_be_batched_stops_the_run(tmp_path: Path, request_: ChatRequest, message: str) -> None:
@@ -223,7 +223,7 @@ def test_results_that_come_in_part_do_not_make_a_batch_in_doubt_one_that_never_a
 
     with proxied(server.root_url, change) as proxy:
         requests = requests_to(proxy.url, "anthropic/claude-x", 4)
-        with pytest.raises(FailingServerError, match="may have been submitted"):
+        with pytest.raises(FailingServerError, match="submitted"):
             one_pass(tmp_path, requests)
         proxy.change = lambda _: None
         assert n_replies(one_pass_after_doubt(tmp_path, requests)) == 4
@@ -236,7 +236,7 @@ def one_pass_after_doubt(folder: Path, requests: list[ChatRequest]) -> list[Chat
         try:
             return one_pass(folder, requests)
         except FailingServerError as error:
-            assert "may have been submitted" in str(error)  # noqa: PT017 - in most passes there is no error
+            assert "submitted" in str(error)  # noqa: PT017 - in most passes there is no error
             time.sleep(0.02)
     pytest.fail("always in doubt")
 
@@ -246,9 +246,7 @@ def test_a_batch_in_doubt_is_named_and_nothing_of_it_is_submitted_again(tmp_path
     with running_fake_server(SAMPLE, batch_delay_seconds=600) as server:
         with proxied(server.root_url, cut_first("POST", path)) as proxy:
             requests = requests_to(proxy.url, "anthropic/claude-x", 5)
-            with pytest.raises(
-                FailingServerError, match=r"may have been submitted, .*its id may be msgbatch_.*; run again"
-            ):
+            with pytest.raises(FailingServerError, match=r"may have been submitted.*msgbatch_.*run again"):
                 one_pass(tmp_path, requests)
             cache = ReplyCache(tmp_path)
 
@@ -374,22 +372,21 @@ def cut_off(passing: Passing) -> None:
     passing.is_cut = True
 
 
-REFUSED = r"batch_.*: refused: {}.*; .*with --limit, or wait"
 STOPPING: list[tuple[Callable[[Passing], None], str]] = [
     (_status(401, "go away"), "correct the key"),
     *((_status(status, "busy"), f"status {status}: busy") for status in (429, 503)),
-    (cut_off, "no usable reply in 2 attempts|may have been submitted"),
+    (cut_off, "2 attempts|submitted"),
     (results_changed(lambda body: body[:-60]), "1 row of batch .* cannot be read"),
-    (results_changed(lambda body: b"".join(body.splitlines(keepends=True)[:-2])), "expected 5 replies in .*, got 3"),
-    (results_changed(lambda body: body.split(b"\n", 2)[2][:-60]), "1 row of batch .* cannot be read"),
-    (results_changed(lambda _: b"<html>\n" * 9), "9 rows of batch .* cannot be read"),
-    (results_changed(lambda _: b"<html>"), "1 row of batch .* cannot be read"),
+    (results_changed(lambda body: b"".join(body.splitlines(keepends=True)[:-2])), "expected 5 .*got 3"),
+    (results_changed(lambda body: body.split(b"\n", 2)[2][:-60]), "1 row"),
+    (results_changed(lambda _: b"<html>\n" * 9), "9 rows"),
+    (results_changed(lambda _: b"<html>"), "1 row"),
 ]
 REFUSING = [
-    (failed('{"code": "token_limit_exceeded", "message": "Enqueued", "line": null}'), REFUSED.format("Enqueued")),
-    (failed('{"code": "x", "message": "Enqueued", "line": 7}'), REFUSED.format("Enqueued")),
-    (failed('{"code": "model_not_found", "message": "No such model", "line": 1}'), REFUSED.format("No such model")),
-    (failed(), REFUSED.format("no reason is given")),
+    (failed('{"code": "token_limit_exceeded", "message": "Enqueued", "line": null}'), r"batch_.*Enqueued.*--limit"),
+    (failed('{"code": "x", "message": "Enqueued", "line": 7}'), "Enqueued"),
+    (failed('{"code": "model_not_found", "message": "No such model", "line": 1}'), "No such model"),
+    (failed(), "no reason"),
 ]
 
 
@@ -449,7 +446,7 @@ def test_rows_that_stay_away_are_not_looked_for_for_half_an_hour_at_every_start(
 ) -> None:
     with proxied(server.root_url, results_changed(lambda body: b"".join(body.splitlines(keepends=True)[1:]))) as proxy:
         requests = requests_to(proxy.url, model, 3)
-        with pytest.raises(FailingServerError, match=r"expected 3 replies in batch .*, got 2"):
+        with pytest.raises(FailingServerError, match=r"3 .*got 2"):
             one_pass(tmp_path, requests)
         assert sum(path.endswith(("/content", "/results")) for _, path in proxy.asked) <= 3 * QUICK.max_attempts
         assert len(BatchQueue(ReplyCache(tmp_path)).batches()) == 1
@@ -476,7 +473,7 @@ def test_a_row_that_stays_damaged_is_one_failure_and_all_others_are_collected(
         requests = requests_to(proxy.url, model, 5)
         found = one_pass(tmp_path, requests, told.append, settings=CallSettings(sleep=at_once, max_attempts=3))
         assert sorted(type(one).__name__ for one in found) == ["ChatReply"] * 4 + ["EndpointError"]
-        assert "its row of the results cannot be read; run again to ask again" in str(found)
+        assert "its row of the results cannot be read" in str(found)
         assert BatchQueue(ReplyCache(tmp_path)).batches() == []
         assert "not reached" not in {status.state for status in told}
         proxy.change = lambda _: None
@@ -542,10 +539,7 @@ def test_an_id_that_would_change_the_address_is_not_used(tmp_path: Path, server:
         if (passing.method, passing.path) == ("POST", "/v1/files"):
             passing.body = b'{"id": "%b"}' % name.encode()
 
-    with (
-        proxied(server.root_url, change) as proxy,
-        pytest.raises(FailingServerError, match="expected an id of letters"),
-    ):
+    with proxied(server.root_url, change) as proxy, pytest.raises(FailingServerError, match="an id of letters"):
         one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 1))
     assert proxy.asked[-1] == ("POST", "/v1/files")
 
@@ -609,7 +603,7 @@ def test_a_cost_limit_counts_all_that_is_queued(tmp_path: Path, server: RunningS
     found = one_pass(tmp_path, requests, max_cost_usd=0.5 * most)
     assert [type(one) for one in found] == [ChatReply] * 3 + [CostLimitError] * 2
     (unknown,) = one_pass(tmp_path, [numbered(0, "openai/unheard-of", server.base_url)], max_cost_usd=1.0)
-    assert "expected a known price in batches" in str(unknown)
+    assert "known price" in str(unknown)
 
 
 def test_what_batches_did_not_cost_pays_for_more_until_nothing_fits(tmp_path: Path, server: RunningServer) -> None:
@@ -644,7 +638,7 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
     sender_of(cache).collect(wait=False)
     assert not cache.path.exists()
     submitted(cache, [in_batch])
-    with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
+    with pytest.raises(StopError, match=r"batch_\w+.*20\d\d-.*UTC.*--batch"):
         client.ask(in_batch)
     client.ask(other)
     totals = RunningTotals()
@@ -664,7 +658,7 @@ def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, se
         cache.change(lambda connection: connection.execute("UPDATE waiting SET request = x'00'"))
         sender.submit()
 
-    with pytest.raises(CacheError, match=r"the waiting request .* is damaged; forget .* prune --batches"):
+    with pytest.raises(CacheError, match=r"damaged.*prune --batches"):
         damage_and_submit()
 
 
@@ -690,7 +684,7 @@ def test_on_a_full_disk_a_batch_stays_open_and_is_collected_when_there_is_room(
 ) -> None:
     cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, "openai/gpt-x", 4)
     sender = submitted(cache, requests)
-    with no_file_longer_than(500), pytest.raises(CacheError, match="File too large; free the disk"):
+    with no_file_longer_than(500), pytest.raises(CacheError, match="File too large"):
         sender.collect(wait=True)
     sender.collect(wait=True)
     cache.close()

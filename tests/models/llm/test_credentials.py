@@ -47,7 +47,7 @@ def test_lines_of_the_file_are_read(line: str, value: str) -> None:
 
 @pytest.mark.parametrize("line", ["A", "A='b", 'A="b"c', "1A=b", "export", "A B=c", "=b", "A: b"])
 def test_other_lines_are_refused_by_their_number_and_not_shown(line: str) -> None:
-    with pytest.raises(SystemSpecError, match=r"\.env: line 2: expected NAME=VALUE") as caught:
+    with pytest.raises(SystemSpecError, match=r"\.env: line 2.*NAME=VALUE") as caught:
         read_dotenv(f"X=1\n{line}")
     assert line not in str(caught.value).replace("NAME=VALUE", "")
 
@@ -66,31 +66,31 @@ def test_a_file_that_cannot_be_read_or_a_pipe_or_a_device_in_its_place_is_refuse
     monkeypatch.chdir(tmp_path)
     path = tmp_path / ".env"
     os.mkfifo(path)
-    with pytest.raises(SystemSpecError, match=r"\.env: cannot be read: is a pipe; .*; set OPENAI_API_KEY in the env"):
+    with pytest.raises(SystemSpecError, match=r"\.env.*pipe.*set OPENAI_API_KEY"):
         key_for(HOSTED, environ={})
     path.unlink()
-    for content, words in ((b"\xff", "expected UTF-8"), (b"#" * (1 << 21), "holds more than 1,048,576 bytes; .*")):
+    for content, words in ((b"\xff", "UTF-8"), (b"#" * (1 << 21), "1,048,576")):
         path.write_bytes(content)
-        with pytest.raises(SystemSpecError, match=f"{words}; set OPENAI_API_KEY in the env"):
+        with pytest.raises(SystemSpecError, match=words):
             key_for(HOSTED, environ={})
     path.unlink()
     path.symlink_to("/dev/zero")
-    with pytest.raises(SystemSpecError, match=r"\.env: cannot be read: is a device; .*; set OPENAI_API_KEY in the"):
+    with pytest.raises(SystemSpecError, match="device"):
         key_for(HOSTED, environ={})
     assert key_for(HOSTED, environ={"OPENAI_API_KEY": KEY}).value == KEY
 
 
 @pytest.mark.parametrize("key", ["a\nb", "a b", "schlüssel", "a\x00"])
 def test_a_key_that_cannot_stand_in_a_header_is_refused_and_not_shown(key: str) -> None:
-    with pytest.raises(SystemSpecError, match=r"has a character that a request cannot carry, .*; set it to") as caught:
+    with pytest.raises(SystemSpecError, match=r"character.*set it") as caught:
         key_for(HOSTED, environ={"OPENAI_API_KEY": key})
     assert key not in str(caught.value)
 
 
 def test_a_key_is_needed_for_other_machines_and_travels_by_https_only() -> None:
-    with pytest.raises(SystemSpecError, match="variable OPENAI_API_KEY, which is not set"):
+    with pytest.raises(SystemSpecError, match=r"OPENAI_API_KEY.*not set"):
         key_for(HOSTED, environ={})
-    with pytest.raises(SystemSpecError, match="expected https, since http to another machine shows the key"):
+    with pytest.raises(SystemSpecError, match="expected https"):
         key_for(to("http://example.org/v1"), environ={"MINE": KEY})
     assert key_for(to("http://example.org/v1", key_env=""), environ={"MINE": KEY}).value == ""
     assert key_for(to("http://127.0.0.1/v1"), environ={}).value == ""
@@ -99,7 +99,7 @@ def test_a_key_is_needed_for_other_machines_and_travels_by_https_only() -> None:
 
 @pytest.mark.parametrize("name", [KEY, "sk-123", "MINE=x", "1A", "A B", "A\n", "é"])
 def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(name: str) -> None:
-    with pytest.raises(SystemSpecError, match="key_env: expected the name of an environment variable") as caught:
+    with pytest.raises(SystemSpecError, match=r"key_env: .*environment variable") as caught:
         to("http://127.0.0.1:9/v1", key_env=name)
     assert name not in str(caught.value)
 

@@ -35,9 +35,9 @@ def test_examples_are_of_different_papers_with_evidence_and_too_many_are_refused
     examples = drawn(N_PAPERS).examples
     assert len({example.paper_id for example in examples}) == N_PAPERS
     assert len({example.fingerprint for example in examples}) == N_PAPERS
-    with pytest.raises(DataError, match=f"expected 99 papers with evidence to draw examples from, got {N_PAPERS}"):
+    with pytest.raises(DataError, match=f"99 papers.*got {N_PAPERS}"):
         drawn(99)
-    with pytest.raises(DataError, match="expected at least 1 example to draw, got 0"):
+    with pytest.raises(DataError, match="at least 1"):
         drawn(0)
     bare = replace(SAMPLE[0], labels=replace(SAMPLE[0].labels, sources={}, evaluations={}), origin=None)
     write_dataset(tmp_path / "bare.json", [bare])
@@ -58,7 +58,7 @@ def test_a_file_of_examples_is_read_as_it_was_written(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf\n" + path.read_bytes() + b"\n\n")
     assert read_examples(path) == drawn()
     assert json.loads(path.read_bytes())["data"] == {"name": SAMPLE.name, "sha256": SAMPLE.sha256}
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, match="nowhere"):
         write_examples(tmp_path / "nowhere" / "examples.json", drawn())
 
 
@@ -68,7 +68,7 @@ def test_a_file_of_examples_is_read_as_it_was_written(tmp_path: Path) -> None:
         (b"", "expected a file of examples"),
         (b'{"examples": [1]}', "expected a file of examples"),
         (b"[" * 10_000, "expected a file of examples"),
-        (b'{"evidencebench_examples":2,"data":{"name":"a","sha256":""},"seed":0,"examples":[]}', "of format 2"),
+        (b'{"evidencebench_examples":2,"data":{"name":"a","sha256":""},"seed":0,"examples":[]}', "format 2"),
     ],
 )
 def test_anything_else_is_no_file_of_examples(tmp_path: Path, content: bytes, message: str) -> None:
@@ -77,7 +77,7 @@ def test_anything_else_is_no_file_of_examples(tmp_path: Path, content: bytes, me
     with pytest.raises(SystemSpecError, match=message):
         read_examples(path)
     path.unlink()
-    with pytest.raises(SystemSpecError, match=r"examples\.json: cannot be read: No such file"):
+    with pytest.raises(SystemSpecError, match="No such file"):
         read_examples(path)
 
 
@@ -106,7 +106,7 @@ def test_the_command_writes_what_is_drawn_and_replaces_nothing_unasked(tmp_path:
     assert done.exit_code == 0, done.output
     assert f"{path}: 3 examples of sample.json, " in done.output
     assert read_examples(path) == drawn(3)
-    with pytest.raises(DataError, match="exists; choose another name, or replace it with --overwrite"):
+    with pytest.raises(DataError, match=r"exists.*--overwrite"):
         CliRunner().invoke(cli, arguments, catch_exceptions=False)
     done = CliRunner().invoke(cli, [*arguments, "--seed", "1", "--overwrite", "--json"])
     assert json.loads(done.output)["instances"] == [example.instance_id for example in drawn(3, seed=1).examples]

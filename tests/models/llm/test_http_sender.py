@@ -268,7 +268,7 @@ def test_a_streamed_reply_has_the_seconds_to_its_first_token_whatever_the_server
 def test_a_server_that_hangs_or_drips_is_left_after_the_time_of_an_attempt(fault: Behaviour) -> None:
     with served(fault, timeout_seconds=0.2, max_attempts=2) as (server, sender, _):
         found = outcome(server, sender)
-    assert "no usable reply in 2 attempts, the last one: no whole reply within 0.2 s; try again" in str(found)
+    assert all(part in str(found) for part in ("2 attempts", "0.2 s", "try again"))
     assert len(server.log) == 2
 
 
@@ -311,20 +311,20 @@ def refused(status: int, message: str, code: str = "", **headers: str) -> Behavi
     ("behaviour", "error", "message"),
     [
         *(
-            (refused(status, "bad heat", "invalid"), EndpointError, f"model 'm': status {status}: bad heat invalid")
+            (refused(status, "bad heat", "invalid"), EndpointError, f"model 'm': status {status}: bad heat")
             for status in (400, 422)
         ),
         *(
-            (refused(400, text, code), EndpointError, "set context_tokens to what the model can read")
+            (refused(400, text, code), EndpointError, "set context_tokens")
             for text, code in (("It has 8193 tokens", "context_length_exceeded"), ("prompt is too long: 210000", ""))
         ),
-        (answer(401, b"wrong key"), FailingServerError, "correct the key, then run again"),
+        (answer(401, b"wrong key"), FailingServerError, "correct the key"),
         (answer(403, b"no"), FailingServerError, "see what the key may do"),
         (answer(403, b"your account was flagged"), FailingServerError, "see what the key may do"),
-        (answer(404, b"no such model"), FailingServerError, "correct the model's name or base_url"),
+        (answer(404, b"no such model"), FailingServerError, "the model's name"),
         (refused(429, "You exceeded", "insufficient_quota"), FailingServerError, "see to the account"),
-        (answer(301), FailingServerError, "a redirect, which is not followed; correct base_url"),
-        (answer(429, b"quota", Retry_After="86400"), FailingServerError, "quota; the server asks to wait for 86400 s"),
+        (answer(301), FailingServerError, "redirect"),
+        (answer(429, b"quota", Retry_After="86400"), FailingServerError, "86400 s"),
     ],
 )
 def test_a_refusal_says_what_to_do_and_is_not_asked_again(
@@ -419,7 +419,7 @@ def test_a_server_that_never_replies_stops_everything_after_so_many_attempts_and
         first, second = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(2)))
     assert isinstance(first, EndpointError)
     assert isinstance(second, FailingServerError)
-    assert "not one usable reply in the first 6 attempts, the last one: status 500" in str(second)
+    assert "first 6 attempts" in str(second)
     with served(replies(), answer(500), **bounds) as (server, sender, _):
         found = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(3)))
     assert [type(one) for one in found] == [ChatReply, EndpointError, EndpointError]
@@ -463,7 +463,7 @@ def test_so_many_failures_in_a_row_stop_everything_and_a_success_begins_the_coun
     assert [type(one) for one in found] == [EndpointError, EndpointError, ChatReply] + [EndpointError] * 2 + [
         FailingServerError
     ]
-    assert "that was failure 3 in a row, so nothing more is sent; correct the cause and run again" in str(found[-1])
+    assert all(part in str(found[-1]) for part in ("failure 3 in a row", "nothing more is sent", "run again"))
 
 
 def chatted(server: HostileServer, sender: HttpSender) -> BaseException:
@@ -498,7 +498,7 @@ def test_a_huge_reply_is_not_read_to_its_end(behaviour: Behaviour, asked: Asker)
     with served(behaviour, max_reply_bytes=100) as (server, sender, _):
         found = asked(server, sender)
     assert type(found) is EndpointError
-    assert "expected a reply of at most 100 bytes" in str(found)
+    assert "at most 100 bytes" in str(found)
     assert len(server.log) == 1
 
 
@@ -509,7 +509,8 @@ def test_a_redirect_is_not_followed_and_takes_no_key_along(asked: Asker, monkeyp
         hostile_server(b"") as elsewhere,
         served(redirect(elsewhere.address()), environ={"OPENAI_API_KEY": KEY}) as (server, sender, _),
     ):
-        assert "a redirect, which is not followed; correct base_url" in str(asked(server, sender))
+        found = str(asked(server, sender))
+        assert all(part in found for part in ("redirect", "not followed", "correct base_url"))
         assert elsewhere.log == []
 
 
@@ -551,8 +552,8 @@ def test_a_key_in_a_reply_is_taken_out_before_it_is_stored(text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base_url": "https://example.org/v1"}, "since OPENAI_API_KEY is for openai; give key_env=OPENAI_API_KEY"),
-        ({"base_url": "http://example.org/v1", "key_env": "OPENAI_API_KEY"}, "base_url: expected https"),
+        ({"base_url": "https://example.org/v1"}, "give key_env=OPENAI_API_KEY"),
+        ({"base_url": "http://example.org/v1", "key_env": "OPENAI_API_KEY"}, "expected https"),
     ],
 )
 def test_what_cannot_be_sent_at_all_stops_everything(options: dict[str, str], message: str) -> None:
@@ -574,4 +575,4 @@ def test_whoever_waits_to_try_again_is_let_go_when_retrying_ends() -> None:
         sender.stop_retrying()
         (found,) = waiting.result()
     assert isinstance(found, DrainingError)
-    assert "is not sent again, since the run is stopping; run again to resume" in str(found)
+    assert "run again to resume" in str(found)

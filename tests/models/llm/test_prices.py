@@ -120,15 +120,15 @@ def test_a_users_own_table_replaces_the_packages(tmp_path: Path) -> None:
     ("value", "error", "message"),
     [
         ("{", UnreadableError, "mine.json: expected JSON"),
-        ("[" * 100_000, UnreadableError, "mine.json: expected JSON"),
-        ('{"as_of": "x", "models": {"a/b": {"input": NaN, "output": 1}}}', FormatError, "a/b: Expected `float` >= 0"),
-        ('{"as_of": "x", "models": {"a/b": {}, "a/b": {}}}', UnreadableError, "'a/b' occurs twice"),
-        ([], FormatError, "mine.json: Expected `object`, got `array`"),
-        ({"models": {}}, FormatError, "missing required field `as_of`"),
-        ({"as_of": "x", "models": {"a/b": {"input": 1}}}, FormatError, "models: a/b: .*missing .* `output`"),
-        ({"as_of": "x", "models": {"a/b": {"input": -1, "output": 1}}}, FormatError, "a/b: Expected `float` >= 0"),
-        ({"as_of": "x", "models": {"a/b": {"input": 1, "output": 1, "b": 1}}}, FormatError, "unknown field `b`"),
-        ({"as_of": "x", "models": {"b": {"input": 1, "output": 1}}}, FormatError, "put the provider before it"),
+        ("[" * 100_000, UnreadableError, "mine.json"),
+        ('{"as_of": "x", "models": {"a/b": {"input": NaN, "output": 1}}}', FormatError, "float"),
+        ('{"as_of": "x", "models": {"a/b": {}, "a/b": {}}}', UnreadableError, "twice"),
+        ([], FormatError, "`array`"),
+        ({"models": {}}, FormatError, "as_of"),
+        ({"as_of": "x", "models": {"a/b": {"input": 1}}}, FormatError, "mine.json: .*models: a/b: .*`output`"),
+        ({"as_of": "x", "models": {"a/b": {"input": -1, "output": 1}}}, FormatError, "float"),
+        ({"as_of": "x", "models": {"a/b": {"input": 1, "output": 1, "b": 1}}}, FormatError, "`b`"),
+        ({"as_of": "x", "models": {"b": {"input": 1, "output": 1}}}, FormatError, "provider"),
     ],
     ids=str,
 )
@@ -178,5 +178,5 @@ def test_a_table_that_is_not_there_or_a_pipe_or_a_device_is_refused_and_not_wait
     os.mkfifo(pipe)
     none = tmp_path / "none.json"
     for path, words in ((none, "No such file"), (pipe, "is a pipe"), (Path("/dev/zero"), "is a device")):
-        with pytest.raises(UnreadableError, match=f"{path.name}: cannot be read: {words}.*; give a table of prices"):
+        with pytest.raises(UnreadableError, match=f"{path.name}: .*{words}.*give a table"):
             PriceTable.load(path)

@@ -57,7 +57,7 @@ def test_a_prompt_says_whom_it_follows_and_takes_the_fields_that_it_declares_and
     assert "$" not in prompt.render(**values)
     lacking = [{key: "x" for key in values if key != field} for field in values]
     for wrong in ({**values, "another": "x"}, *lacking):
-        with pytest.raises(ValueError, match=f"prompt '{name}': expected"):
+        with pytest.raises(ValueError, match=f"'{name}'"):
             prompt.render(**wrong)
 
 

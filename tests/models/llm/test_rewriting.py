@@ -1,7 +1,5 @@
 """Hypotheses negated and paraphrased by a language model."""
 
-import re
-
 import pytest
 
 from doors import (
@@ -12,12 +10,18 @@ from doors import (
     ReplyError,
     SystemSpecError,
     asker_from,
-    read_rewritten,
     rewrite,
 )
 from kit.scripted_models import CHAT, Reply, ScriptedSender, client_of
 
 OWN = "Tea lowers blood pressure."
+
+
+def rewritten(*replies: Reply, repairs: int = 1) -> tuple[str, ScriptedSender]:
+    left = list(replies)
+    sender = ScriptedSender(lambda _: left.pop(0))
+    asker = Asker(client=client_of(sender), chat=CHAT, repairs=repairs)
+    return rewrite(asker, OWN, "negated"), sender
 
 
 @pytest.mark.parametrize(
@@ -31,7 +35,7 @@ OWN = "Tea lowers blood pressure."
     ],
 )
 def test_the_last_hypothesis_of_a_reply_is_read(text: str, found: str) -> None:
-    assert read_rewritten(ChatReply(text=text), OWN) == (found, "")
+    assert rewritten(text)[0] == found
 
 
 @pytest.mark.parametrize(
@@ -48,16 +52,8 @@ def test_the_last_hypothesis_of_a_reply_is_read(text: str, found: str) -> None:
     ],
 )
 def test_a_reply_without_another_hypothesis_says_why(reply: ChatReply, why: str) -> None:
-    found, said = read_rewritten(reply, OWN)
-    assert found == ""
-    assert re.search(why, said)
-
-
-def rewritten(*replies: Reply, repairs: int = 1) -> tuple[str, ScriptedSender]:
-    left = list(replies)
-    sender = ScriptedSender(lambda _: left.pop(0))
-    asker = Asker(client=client_of(sender), chat=CHAT, repairs=repairs)
-    return rewrite(asker, OWN, "negated"), sender
+    with pytest.raises(ReplyError, match=why):
+        rewritten(*[reply] * 2, repairs=0)
 
 
 def test_a_reply_without_one_is_asked_for_again() -> None:
@@ -80,7 +76,7 @@ def test_one_in_the_call_of_a_tool_is_read_and_a_reply_cut_in_its_thinking_gets_
 
 
 def test_where_no_reply_has_one_or_a_request_fails_the_reason_is_raised() -> None:
-    with pytest.raises(ReplyError, match="no rewritten hypothesis: the reply holds none"):
+    with pytest.raises(ReplyError, match="no rewritten hypothesis"):
         rewritten("", "No.")
     with pytest.raises(ReplyError, match="it broke"):
         rewritten(EndpointError("it broke"))
@@ -89,5 +85,5 @@ def test_where_no_reply_has_one_or_a_request_fails_the_reason_is_raised() -> Non
 def test_the_model_takes_the_options_of_llm_base_and_no_others() -> None:
     asker = asker_from("local/fake,base_url=http://127.0.0.1:9/v1,temperature=0.5,repairs=2", seed=4)
     assert (asker.chat.temperature, asker.repairs, asker.chat.seed) == (0.5, 2, 4)
-    with pytest.raises(SystemSpecError, match="no option 'warmth'"):
+    with pytest.raises(SystemSpecError, match="warmth"):
         asker_from("local/fake,base_url=http://127.0.0.1:9/v1,warmth=1")

@@ -252,7 +252,7 @@ def test_replies_without_an_answer_fail_and_are_counted(
 
 def test_no_message_is_empty_and_the_roles_take_turns() -> None:
     client, sender = clients(by_turns(""))
-    with pytest.raises(ReplyError, match="the reply is empty"):
+    with pytest.raises(ReplyError, match="empty"):
         LlmBase(chat=CHAT, repairs=2, client=client).rank(QUERY, AT_4)
     assert len({request.key for request in sender.asked}) == 3
     for request in sender.asked:
@@ -337,7 +337,7 @@ def test_a_reply_that_is_cut_while_the_model_thinks_is_asked_for_with_more_room(
 
 def test_more_room_is_given_once_fits_into_the_window_and_is_no_repair() -> None:
     client, sender = clients(lambda _: THOUGHT)
-    with pytest.raises(ReplyError, match="cut off while the model thought, before any answer; raise max_tokens"):
+    with pytest.raises(ReplyError, match=r"thought.*raise max_tokens"):
         LlmBase(chat=replace(CHAT, context_tokens=16_000), client=client).rank(QUERY, AT_4)
     first, second, third = sender.asked
     assert second.messages == first.messages != third.messages
@@ -420,11 +420,11 @@ def test_a_window_too_small_for_any_paper_is_refused_at_once_and_for_one_paper_w
     wordy = replace(QUERY, hypothesis="Tea lowers blood pressure. " * 100)
     for strategy in every_strategy(client, tmp_path):
         if hasattr(strategy, "chat"):
-            with pytest.raises(SystemSpecError, match=r"context_tokens: expected at least \d+, .*, got 300") as raised:
+            with pytest.raises(SystemSpecError, match=r"context_tokens: .*at least \d+.*300") as raised:
                 replace(strategy, chat=replace(CHAT, context_tokens=300, max_tokens=200))
             least = int(str(raised.value).partition("at least ")[2].partition(",")[0])
             small = replace(strategy, chat=replace(CHAT, context_tokens=least, max_tokens=200))
-            with pytest.raises(ReplyError, match=f"context_tokens: {least}, of which 200 are kept for the reply"):
+            with pytest.raises(ReplyError, match=f"context_tokens: {least}.*200"):
                 small.rank(wordy, AT_4)
     assert not sender.asked
 
@@ -465,7 +465,7 @@ def test_the_results_tasks_are_shown_results_only(examples: Path) -> None:
     for example in held["examples"]:
         example["results"] = None
     examples.write_bytes(msgspec.json.encode(held))
-    with pytest.raises(SystemSpecError, match=r"none of .* has Results sentences"):
+    with pytest.raises(SystemSpecError, match="Results"):
         LlmInContext(chat=CHAT, examples=examples, n=4, client=client).rank(QUERY, Brief(budget=4, scope="results"))
 
 
@@ -478,9 +478,9 @@ def test_papers_that_are_among_the_examples_are_refused_with_the_reason(examples
     strategy = LlmInContext(chat=CHAT, examples=examples, n=4, client=client)
     sample = load_sample()
     own = draw_examples(sample, 4, seed=0).examples[3]
-    with pytest.raises(RunMismatchError, match=rf"{own.instance_id}: may not be asked .* the instance is one of"):
+    with pytest.raises(RunMismatchError, match=own.instance_id):
         strategy.rank(sample[own.instance_id].query, AT_4)
-    with pytest.raises(RunMismatchError, match="draw them from other data"):
+    with pytest.raises(RunMismatchError, match="other data"):
         named(strategy).check(asked_of(sample.queries))
     named(strategy).check(asked_of(lambda: [QUERY]))
     assert not sender.asked
@@ -542,7 +542,7 @@ def test_where_no_section_or_no_second_look_gives_an_answer_all_requests_are_cou
         sections(client, repairs=0).rank(QUERY, AT_4)
     assert raised.value.notes["requests"] == len(sender.asked)
     assert raised.value.notes.get("unread_sections", 0) == n_unread * len(sender.asked)
-    assert str(raised.value).startswith("no section has an answer; the first: ") == bool(n_unread)
+    assert ("no section" in str(raised.value)) == bool(n_unread)
 
 
 @pytest.mark.parametrize(
@@ -693,7 +693,7 @@ def test_parts_that_fail_are_counted_and_the_others_vote() -> None:
     answer = vote(failed, chosen(3, requests=1), Fixed(EndpointError("gone")), chosen(3, 9, requests=1), chosen(N))
     assert answer.sentences == (3, 9)
     assert answer.notes == {"requests": 4, "reply_unparseable": 2, "failed_parts": 3}
-    with pytest.raises(ReplyError, match="no part has an answer; the first: no list") as raised:
+    with pytest.raises(ReplyError, match=r"no part.*no list") as raised:
         vote(failed, failed)
     assert raised.value.notes == {"requests": 4, "reply_unparseable": 4, "failed_parts": 2}
 
@@ -816,34 +816,31 @@ def test_options_that_no_model_or_strategy_takes_are_refused(examples: Path) -> 
     base, cheap = named(LlmBase(chat=CHAT)), make_system("bm25")
     cold = named(LlmBase(chat=replace(CHAT, temperature=0)))
     makers: list[tuple[Callable[[], object], str]] = [
-        (with_chat(model="gpt"), "llm_base: model: expected provider/name, such as openai/NAME, got 'gpt'"),
-        (with_chat(model="openai/"), "llm_base: model: expected provider/name"),
-        (with_chat(model="nobody/x"), "llm_base: model: expected provider/name with one of the providers"),
-        (with_chat(base_url=None), "llm_base: .*base_url: expected an address, got none"),
-        (with_chat(temperature=-1.0), "llm_base: temperature: expected a number of at least 0, got -1.0"),
-        (with_chat(top_p=0.0), "llm_base: top_p: expected a number above 0 and up to 1, got 0.0"),
-        (with_chat(max_tokens=0), "llm_base: max_tokens: expected a number of at least 1, got 0"),
-        (with_chat(extra_body="[1]"), "llm_base: extra_body: expected a JSON object .* got '\\[1\\]'"),
-        (with_chat(extra_body='{"n": 2}'), "llm_base: extra_body: 'n' is set by the options of the model"),
-        (with_chat(context_tokens=4096), "llm_base: context_tokens: expected at least 4.*, got 4096"),
-        (
-            lambda: LlmVote(systems=(cold,), samples=2),
-            "samples: at temperature=0 every sample of 'local/fake' is meant",
-        ),
-        (lambda: LlmBase(chat=CHAT, repairs=4), r"llm_base: repairs: expected a number in 0\.\.3, got 4"),
-        (lambda: LlmInContext(chat=CHAT, examples=examples, n=0), "llm_icl: n: expected a number of at least 1, got 0"),
-        (lambda: LlmInContext(chat=CHAT, examples=examples, n=5), "llm_icl: n: expected at most as many .*, 4, got 5"),
-        (lambda: LlmSections(chat=CHAT, section_tokens=9), "llm_sections: section_tokens: .* at least 64, got 9"),
-        (lambda: LlmSections(chat=CHAT, overlap=-1), "llm_sections: overlap: .* at least 0, got -1"),
-        (lambda: LlmSections(chat=CHAT, min_section_tokens=-1), "llm_sections: min_section_tokens: .* got -1"),
-        (lambda: LlmRank(chat=CHAT, section_tokens=9), "llm_rank: section_tokens: .* at least 64, got 9"),
-        (lambda: LlmRank(chat=CHAT, overlap=-1), "llm_rank: overlap: .* got -1"),
-        (lambda: LlmVote(systems=()), "llm_vote: systems: expected at least one"),
-        (lambda: LlmVote(systems=(base,), samples=65), r"llm_vote: samples: expected a number in 1\.\.64, got 65"),
-        (lambda: LlmVote(systems=(base,), k=-1), "llm_vote: k: .* at least 0, got -1"),
-        (lambda: LlmVote(systems=(cheap,), samples=2), "llm_vote: samples: none of the systems asks a language model"),
-        (lambda: LlmRerank(system=cheap, chat=CHAT, top=0), "llm_rerank: top: .* at least 1, got 0"),
-        (lambda: LlmRerank(system=cheap, chat=CHAT, neighbours=-1), "llm_rerank: neighbours: .* got -1"),
+        (with_chat(model="gpt"), "llm_base: model: .*provider/name.*'gpt'"),
+        (with_chat(model="openai/"), "llm_base: model"),
+        (with_chat(model="nobody/x"), "llm_base: model"),
+        (with_chat(base_url=None), "llm_base: .*base_url"),
+        (with_chat(temperature=-1.0), "llm_base: temperature: .*at least 0, got -1.0"),
+        (with_chat(top_p=0.0), "llm_base: top_p"),
+        (with_chat(max_tokens=0), "llm_base: max_tokens"),
+        (with_chat(extra_body="[1]"), "llm_base: extra_body: .*JSON object"),
+        (with_chat(extra_body='{"n": 2}'), "llm_base: extra_body: 'n'"),
+        (with_chat(context_tokens=4096), "llm_base: context_tokens"),
+        (lambda: LlmVote(systems=(cold,), samples=2), "samples: .*temperature=0.*'local/fake'"),
+        (lambda: LlmBase(chat=CHAT, repairs=4), r"llm_base: repairs: .*0\.\.3, got 4"),
+        (lambda: LlmInContext(chat=CHAT, examples=examples, n=0), "llm_icl: n: .*got 0"),
+        (lambda: LlmInContext(chat=CHAT, examples=examples, n=5), "llm_icl: n: .*at most.*4, got 5"),
+        (lambda: LlmSections(chat=CHAT, section_tokens=9), "llm_sections: section_tokens"),
+        (lambda: LlmSections(chat=CHAT, overlap=-1), "llm_sections: overlap"),
+        (lambda: LlmSections(chat=CHAT, min_section_tokens=-1), "llm_sections: min_section_tokens"),
+        (lambda: LlmRank(chat=CHAT, section_tokens=9), "llm_rank: section_tokens"),
+        (lambda: LlmRank(chat=CHAT, overlap=-1), "llm_rank: overlap"),
+        (lambda: LlmVote(systems=()), "llm_vote: systems"),
+        (lambda: LlmVote(systems=(base,), samples=65), "llm_vote: samples: .*64, got 65"),
+        (lambda: LlmVote(systems=(base,), k=-1), "llm_vote: k: "),
+        (lambda: LlmVote(systems=(cheap,), samples=2), "llm_vote: samples: .*language model"),
+        (lambda: LlmRerank(system=cheap, chat=CHAT, top=0), "llm_rerank: top"),
+        (lambda: LlmRerank(system=cheap, chat=CHAT, neighbours=-1), "llm_rerank: neighbours"),
     ]
     for make, message in makers:
         with pytest.raises(SystemSpecError, match=message):
