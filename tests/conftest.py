@@ -28,9 +28,10 @@ load_profile()
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# A shell that starts the tests behind `&` lets them and their processes ignore Ctrl-C, which some tests send.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Behind `&` of a shell, or `nohup`, the tests and their processes would ignore signals that some tests send.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which the environments of neighbours do without

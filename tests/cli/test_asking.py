@@ -13,6 +13,7 @@ from evidencebench import Experiment, open_dataset, open_run
 from kit.command_line import KEY, SAMPLE, Command, start, until, until_told
 from kit.fake_models import RunningServer, running_fake_server
 from kit.llm_servers import DictCache, SlowSender
+from kit.patience import MOST_SECONDS
 from kit.stored_replies import stored_replies
 from kit.trial_server import TrialServer
 
@@ -169,7 +170,7 @@ def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -
         process.send_signal(signal.SIGINT)
         until_told(process, "finishing what was begun; Ctrl-C again ends at once")
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=MOST_SECONDS)
     assert process.returncode == 130, errors
     assert "asked: 10 sent, 0 stored, 0 failed, cost unknown" in errors
 
@@ -246,14 +247,14 @@ def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         until_told(process, "finishing what was begun")
         is_told.set()
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=MOST_SECONDS)
         assert process.returncode == 130, errors
         assert "run the same command again to resume" in errors
         n_paid = server.totals()["paid"]
         assert n_paid == server.totals()["requests"]
     with running_fake_server(SAMPLE, personality="oracle", port=server.port) as resumed:
         process = start(*words, "--json")
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=MOST_SECONDS)
         assert process.returncode == 0, errors
         assert resumed.totals()["paid"] + n_paid == json.loads(output)["notes"]["requests"]
 
@@ -332,7 +333,7 @@ def test_a_submitted_batch_is_collected_by_the_next_start_and_bought_once(
         # Once it asks whether the batch has ended, it has kept where it is.
         until(lambda: any(entry["request"].startswith("GET /v1/batches/") for entry in server.log_entries()))
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=MOST_SECONDS)
         if not goes_on:
             refused = command(call)
             assert (refused.code, "--batch" in refused.err) == (3, True), refused.err

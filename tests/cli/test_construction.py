@@ -29,6 +29,7 @@ from kit.command_line import Command, start, until
 from kit.examples import IS_THOROUGH
 from kit.fake_models import RunningServer
 from kit.malformed_replies import SHAPES
+from kit.patience import MOST_SECONDS
 from kit.served_constructions import served_construction
 from kit.stored_replies import stored_replies
 
@@ -92,7 +93,7 @@ def test_after_faults_and_two_kills_nothing_is_lost_or_paid_again(
             process = start(*call.split())
             until(lambda n=n_paid: _n_paid(server).total() >= n, process)  # type: ignore[misc]
             process.kill()
-            process.communicate(timeout=60)
+            process.communicate(timeout=MOST_SECONDS)
             n_stored.append(len(stored_replies(cache)))
             paid.append(_n_paid(server).total())
         assert not (killed / "work" / "dataset").exists()

@@ -20,6 +20,7 @@ from doors import PROVIDERS, synthetic_studies
 from kit.command_line import SAMPLE, Command, start
 from kit.examples import IS_THOROUGH
 from kit.marked_prompts import openai_body, prompt
+from kit.patience import MOST_SECONDS
 
 SECRET = "sk-do-not-show-me"  # noqa: S105 - no secret but for the test
 FAKE = "llm serve-fake --data sample"
@@ -73,7 +74,7 @@ def test_it_says_where_it_serves_and_ends_well_on_a_signal(command: str, number:
             assert replied(address, prompt(SAMPLE[0].query, budget=2)).endswith("ANSWER: [0, 1]")
             assert got(f"{address.removesuffix('/v1')}/log")["paid"] == 1  # type: ignore[index]
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=MOST_SECONDS)
     assert (process.returncode, out, err) == (0, "", "")
 
 

@@ -38,6 +38,7 @@ from kit.engine_work import (
     not_to_be_sent,
     slow_until_shared,
 )
+from kit.patience import MOST_SECONDS
 
 ENGINES: list[Engine] = [InProcess(), Threads(2), Processes(2)]
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)
@@ -228,7 +229,7 @@ def test_a_run_is_the_same_on_every_engine(engine: Engine, tmp_path_factory: pyt
 
 
 def test_as_many_items_as_there_are_threads_wait_at_once() -> None:
-    barrier = threading.Barrier(20, timeout=60)
+    barrier = threading.Barrier(20, timeout=MOST_SECONDS)
     assert len(list(results(Threads(20), lambda: lambda _: barrier.wait(), (), range(40)))) == 40
 
 
@@ -241,7 +242,7 @@ def test_an_interrupt_lets_threads_finish_what_was_begun() -> None:
         begun.append(item)
         if item == 2:
             os.kill(os.getpid(), signal.SIGINT)
-        released.wait(30)
+        released.wait(MOST_SECONDS)
         return item
 
     with pytest.raises(KeyboardInterrupt):
@@ -256,9 +257,9 @@ def test_a_second_interrupt_waits_for_nothing() -> None:
     def work(item: int) -> int:
         if item == 0:
             os.kill(os.getpid(), signal.SIGINT)
-            assert is_first_seen.wait(60)  # two signals at once would count as one
+            assert is_first_seen.wait(MOST_SECONDS)  # two signals at once would count as one
             os.kill(os.getpid(), signal.SIGINT)
-        is_over.wait(60)
+        is_over.wait(MOST_SECONDS)
         finished.append(item)
         return item
 

@@ -33,6 +33,7 @@ from evidencebench import (
     load_sample,
     make_system,
 )
+from kit.patience import MOST_SECONDS
 from kit.scripted_models import ScriptedSender, client_of, lead
 
 SAMPLE = load_sample()
@@ -51,7 +52,7 @@ class Waits:
     """Answers only where another instance is asked at the same time."""
 
     traits: ClassVar[Traits] = Traits(waits=True)
-    together: ClassVar[threading.Barrier] = threading.Barrier(2, timeout=60)
+    together: ClassVar[threading.Barrier] = threading.Barrier(2, timeout=MOST_SECONDS)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - as the contract has it
         self.together.wait()

@@ -10,6 +10,7 @@ import pytest
 
 from doors import CostLimitError, FailedAnswerError, FailingServerError, PendingError, StopError, read_run
 from evidencebench import TASKS, Brief, Ranking, Traits, execute, load_sample
+from kit.patience import MOST_SECONDS
 from runs.test_runs import many
 
 SAMPLE = load_sample()
@@ -78,10 +79,10 @@ class Late:
 
     def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         if query.instance_id == A:
-            assert BEGUN.wait(60)
+            assert BEGUN.wait(MOST_SECONDS)
             deep_in_own_code()
         BEGUN.set()
-        assert TOLD.wait(60)
+        assert TOLD.wait(MOST_SECONDS)
         return Ranking(sentences=(0,))
 
 

@@ -20,6 +20,7 @@ from doors import (
     make_app,
     served_in_thread,
 )
+from kit.patience import MOST_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ class Running:
         **parameters: Any,
     ) -> Reply:
         """Send one request on a connection of its own."""
-        connection = HTTPConnection(self.address.host, self.address.port, timeout=60)
+        connection = HTTPConnection(self.address.host, self.address.port, timeout=MOST_SECONDS)
         try:
             target = f"{path}?{urlencode(parameters)}" if parameters else path
             connection.request(method, target, body=body, headers=dict(headers or {}))
@@ -85,7 +86,7 @@ class Running:
 
     def connected(self) -> socket.socket:
         """Return a connection on which nothing was sent."""
-        return socket.create_connection((self.address.host, self.address.port), timeout=60)
+        return socket.create_connection((self.address.host, self.address.port), timeout=MOST_SECONDS)
 
     def is_alive(self) -> bool:
         """Say whether it answers, which it has a minute for."""

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 from doors import CATALOG
 from evidencebench import Instance, load_sample
+from kit.patience import MOST_SECONDS
 
 SAMPLE = load_sample()
 
@@ -97,8 +98,8 @@ def drawn_in(path: str) -> list[str]:
 
 
 def until(is_so: Callable[[], object], process: subprocess.Popen[str] | None = None) -> None:
-    """Wait, for a minute at most, until something is so; fails where a process that must last has ended."""
-    ends_at = time.monotonic() + 60
+    """Wait until something is so; fails where a process that must last has ended."""
+    ends_at = time.monotonic() + MOST_SECONDS
     while not is_so():
         assert process is None or process.poll() is None, process.communicate()
         assert time.monotonic() < ends_at

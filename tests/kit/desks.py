@@ -5,6 +5,7 @@ from pathlib import Path
 
 from doors import DecisionFolder, Desk, DeskAnswer, DeskPaper, ReviewTable, open_desk, system_key
 from evidencebench import InProcess, make_system
+from kit.patience import MOST_SECONDS
 from kit.printing import BOLD, Sheet
 
 QUESTIONS = ("Tea lowers blood pressure compared with water.", "Does coffee raise the heart rate?")
@@ -52,7 +53,7 @@ def filled(folder: Path, system: str = "finder", *, is_blind: bool = False, **op
     """Return the table of a desk that has asked everything and let go of its files."""
     desk = opened(folder, system, **options)
     desk.fill(InProcess(), make_system(system, seed=0))
-    desk.wait(60)
+    desk.wait(MOST_SECONDS)
     desk.close()
     return ReviewTable(desk, DecisionFolder(desk.folder), is_blind=is_blind)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+from kit.patience import MOST_SECONDS
+
 
 @dataclass(slots=True, kw_only=True)
 class Passing:
@@ -57,7 +59,7 @@ def proxied(root_url: str, change: Change = lambda _: None) -> Iterator[Proxy]:
                 state.n_blocked -= 1
                 self.close_connection = True
                 return
-            connection = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=60)
+            connection = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=MOST_SECONDS)
             try:
                 connection.request(self.command, self.path, body=body, headers=dict(self.headers.items()))
                 answer = connection.getresponse()

@@ -28,6 +28,7 @@ from doors import (
 )
 from doors import atomic as whole_file_module
 from evidencebench import load_sample, write_dataset
+from kit.patience import MOST_SECONDS
 from kit.unwritable import no_file_longer_than
 
 
@@ -79,7 +80,7 @@ def test_a_pipe_whose_reader_comes_late_and_reads_slowly_gets_all(pipe: Path, mo
         sleep(seconds)
 
     def read() -> None:
-        assert is_waited_for.wait(60)
+        assert is_waited_for.wait(MOST_SECONDS)
         with pipe.open("rb") as file:
             found.extend(iter(lambda: file.read(1 << 18), b""))
 

@@ -34,6 +34,7 @@ from kit.batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, reques
 from kit.examples import IS_THOROUGH
 from kit.fake_models import RunningServer, running_fake_server
 from kit.mutations import mutations
+from kit.patience import MOST_SECONDS
 from kit.proxy import Passing, proxied
 from kit.replies import numbered
 from kit.unwritable import no_file_longer_than
@@ -289,7 +290,7 @@ def test_a_submission_killed_around_the_post_is_cleared_up_at_the_next_start(
     tmp_path: Path, server: RunningServer, model: str, moment: str, state: str
 ) -> None:
     with running(tmp_path, server.base_url, model, moment) as process:
-        assert process.wait(timeout=60) == -signal.SIGKILL
+        assert process.wait(timeout=MOST_SECONDS) == -signal.SIGKILL
     told: list[BatchStatus] = []
     found = one_pass(tmp_path, requests_to(server.base_url, model, 12), told.append)
     assert told[0].state == state
@@ -317,7 +318,7 @@ def test_two_processes_with_the_same_requests_share_their_batches(tmp_path: Path
     with running_fake_server(SAMPLE, batch_delay_seconds=0.1) as server:
         url = server.base_url
         with running(tmp_path, url, "openai/gpt-x") as one, running(tmp_path, url, "openai/gpt-x") as other:
-            assert (one.wait(timeout=60), other.wait(timeout=60)) == (0, 0)
+            assert (one.wait(timeout=MOST_SECONDS), other.wait(timeout=MOST_SECONDS)) == (0, 0)
         assert len(paid_keys(server)) == len(set(paid_keys(server))) == 12
 
 

@@ -45,6 +45,7 @@ from kit.examples import examples
 from kit.hostile_server import Behaviour, answer, cut_after, hostile_server
 from kit.in_threads import at_once, begun
 from kit.llm_servers import USAGE, DictCache, FakeTime, SlowSender, drip, replies, request_to, with_seed
+from kit.patience import MOST_SECONDS
 
 REQUEST = request_to("http://127.0.0.1:9/v1", max_tokens=100)
 DOLLARS = PriceTable(as_of="2026-01-01", models={"openai/m": Price(input=1e4, output=1e4)})  # a cent a token
@@ -377,7 +378,7 @@ def script(rest: str, *, is_open: bool) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-W", "error::ResourceWarning", "-c", begin + rest],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=MOST_SECONDS,
         check=False,
     )
 

@@ -16,6 +16,7 @@ from doors import FAULTS, FakeModel, FakeServer, PatientConnection, Settings, li
 from evidencebench import load_sample
 from kit.examples import examples
 from kit.marked_prompts import openai_body, prompt
+from kit.patience import MOST_SECONDS
 
 SAMPLE = load_sample()
 QUERY = SAMPLE[0].query
@@ -41,7 +42,7 @@ def server() -> Iterator[int]:
 def ask(port: int, method: str, path: str, body: object = None, **headers: str) -> tuple[int, dict[str, str], Any]:
     """Ask once, and return status, headers and decoded body."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = HTTPConnection("127.0.0.1", port, timeout=MOST_SECONDS)
     try:
         connection.request(method, path, content, {"Content-Type": "application/json", **headers})
         reply = connection.getresponse()
@@ -65,7 +66,7 @@ def raw(path: str, body: object, **headers: str) -> bytes:
 def received(port: int, request: bytes, until: Callable[[bytes], bool] = lambda _: False) -> bytes:
     """Send bytes on one connection, then return all that comes until it is closed, or until there is enough."""
     data = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=MOST_SECONDS) as connection:
         connection.sendall(request)
         try:
             while not until(data) and (block := connection.recv(65536)):
@@ -112,7 +113,7 @@ def test_the_totals_say_what_was_asked_and_paid_and_hold_no_text() -> None:
 
 def test_a_client_that_leaves_first_has_not_paid() -> None:
     with serving(latency_seconds=30.0) as port:
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=MOST_SECONDS) as connection:
             connection.sendall(raw(CHAT, BODY))
             while not totals(port)["in_flight"]:
                 time.sleep(0.005)
@@ -169,7 +170,7 @@ def test_what_the_provider_would_refuse_is_refused_in_its_shape(
 @examples(50)
 def test_no_bytes_end_the_server(server: int, data: bytes) -> None:
     for start in (b"", f"POST {CHAT} HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n".encode()):
-        with socket.create_connection(("127.0.0.1", server), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", server), timeout=MOST_SECONDS) as connection:
             connection.sendall(start + data)
             connection.shutdown(socket.SHUT_WR)
             try:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from doors import CacheError, ChatReply, ChatRequest, Message, ReplyCache
 from kit.examples import examples
 from kit.in_threads import begun, ended
+from kit.patience import MOST_SECONDS
 from kit.replies import numbered, reply_to, requests_and_replies
 
 
@@ -99,7 +100,7 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
         with pytest.raises(CacheError, match=r"another process.*not written yet"):
             writer.close(0.05)
         holder.execute("ROLLBACK")
-        done.result(timeout=60)
+        done.result(timeout=MOST_SECONDS)
     holder.close()
 
 
@@ -136,7 +137,7 @@ def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
         "cache.close()\n"
     )
     arguments = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, str(tmp_path)]
-    subprocess.run(arguments, check=True, timeout=60)
+    subprocess.run(arguments, check=True, timeout=MOST_SECONDS)
     cache = ReplyCache(tmp_path)
     assert all(cache.find(numbered(n).key) is not None for n in range(3))
 
@@ -184,7 +185,8 @@ def test_kill_9_loses_nothing_whose_put_had_returned(tmp_path: Path, seed: int) 
 
 def test_two_processes_fill_one_store_from_both_ends(tmp_path: Path) -> None:
     with writing(tmp_path, 0, 200) as one, writing(tmp_path, 199, -1) as other:
-        assert one.communicate(timeout=60)[0].count("\n") == other.communicate(timeout=60)[0].count("\n") == 200
+        for process in (one, other):
+            assert process.communicate(timeout=MOST_SECONDS)[0].count("\n") == 200
     cache = ReplyCache(tmp_path)
     assert all(cache.find(numbered(n).key) == (reply_to(n), n / 8) for n in range(200))
 

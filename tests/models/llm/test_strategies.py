@@ -43,6 +43,7 @@ from doors import (
     write_specification,
 )
 from evidencebench import Asked, Brief, Kind, NamedSystem, Query, Ranking, Traits, load_sample, make_system
+from kit.patience import MOST_SECONDS
 from kit.scripted_models import (
     CHAT,
     Answering,
@@ -714,7 +715,7 @@ class Together:
         self.barrier, self.answer = barrier, answer
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        self.barrier.wait(timeout=60)
+        self.barrier.wait(timeout=MOST_SECONDS)
         return Fixed(self.answer).rank(query, brief)
 
 

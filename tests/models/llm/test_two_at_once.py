@@ -14,6 +14,7 @@ from evidencebench import load_sample
 from kit.fake_models import running_fake_server
 from kit.in_threads import begun, ended
 from kit.llm_servers import DictCache, SlowSender
+from kit.patience import MOST_SECONDS
 from kit.replies import numbered, reply_to
 
 TESTS = Path(__file__).parents[2]
@@ -145,7 +146,7 @@ def test_a_request_is_waited_for_as_long_as_the_process_that_sends_it_lives(
     with started(HOLD, str(tmp_path), KEY) as process:
         assert line_of(process) == "True\n"
         asked = begun(client.ask, numbered(0))
-        assert cache.looked_long.wait(60)
+        assert cache.looked_long.wait(MOST_SECONDS)
         assert sender.asked == []
         process.send_signal(signal.SIGKILL)
         assert asked.result().reply.text == "reply to seed 0"

@@ -39,6 +39,7 @@ from evidencebench import (
 from kit.command_line import start
 from kit.examples import IS_THOROUGH
 from kit.fake_models import fake_model_app, running_fake_server
+from kit.patience import MOST_SECONDS
 from kit.specs import strategy_specs
 from kit.stored_replies import stored_replies
 
@@ -229,7 +230,7 @@ def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_r
                 time.sleep(0.005)
             assert process.poll() is None, process.communicate()
             process.send_signal(signal.SIGKILL)
-            process.communicate(timeout=60)
+            process.communicate(timeout=MOST_SECONDS)
             asked_now = {entry["key"] for entry in server.log_entries()[n_asked:]}
             assert not asked_now & stored
         stored, n_asked = stored_keys(cache), len(server.log_entries())

@@ -7,6 +7,7 @@ import pytest
 from doors import ViewerData, viewer_data_of
 from evidencebench import load_sample
 from kit.asking_app import Running
+from kit.patience import MOST_SECONDS
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 pytest.importorskip("uvicorn", reason="needs the extra 'view'")
@@ -24,5 +25,5 @@ def app(sample_viewed: ViewerData) -> Iterator[Running]:
     from kit.asking_app import running  # noqa: PLC0415 - beside the fixture of its name
 
     with running(sample_viewed) as found:
-        found.scan.wait(60)
+        found.scan.wait(MOST_SECONDS)
         yield found

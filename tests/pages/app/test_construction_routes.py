@@ -18,6 +18,7 @@ from doors import (
     open_construction,
     served_in_thread,
 )
+from kit.patience import MOST_SECONDS
 from kit.shown_constructions import DOUBTFUL, MARKED_AT, make_construction
 
 Ask = Callable[..., tuple[int, Any]]
@@ -38,7 +39,7 @@ def ask(work: Path) -> Iterator[Ask]:
     app = make_construction_app(opened, run="run", now=lambda: NOW, address=address)
 
     def send(path: str, body: object = None) -> tuple[int, Any]:
-        connection = HTTPConnection("127.0.0.1", address.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", address.port, timeout=MOST_SECONDS)
         origin = {"Origin": f"http://127.0.0.1:{address.port}", "Content-Type": "application/json"}
         method, text = ("GET", None) if body is None else ("POST", json.dumps(body))
         connection.request(method, f"/api/construction{path}", body=text, headers=origin)

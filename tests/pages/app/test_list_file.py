@@ -9,6 +9,7 @@ import pytest
 from doors import ViewerData, viewer_data_of
 from evidencebench import load_sample, open_dataset, write_dataset
 from kit.asking_app import Reply, Running, running
+from kit.patience import MOST_SECONDS
 
 SAMPLE = load_sample()
 
@@ -21,7 +22,7 @@ def lines_of(reply: Reply) -> list[dict[str, str]]:
 
 
 def test_it_has_what_the_list_has(app: Running, sample_viewed: ViewerData) -> None:
-    app.scan.wait(60)
+    app.scan.wait(MOST_SECONDS)
     asked = "task=1&a=0&sort=length&order=desc&only=has_results"
     rows = app.ask(f"/api/rows?n=200&{asked}").json["rows"]
     lines = lines_of(app.ask(f"/api/papers.csv?{asked}"))
@@ -41,7 +42,7 @@ def test_no_cell_is_a_formula(start: str, tmp_path: Path) -> None:
     instances = [replace(SAMPLE[0], query=query, origin=None) for query in queries]
     write_dataset(tmp_path / "data.json", instances)
     with running(viewer_data_of([], open_dataset(tmp_path / "data.json"))) as app:
-        app.scan.wait(60)
+        app.scan.wait(MOST_SECONDS)
         lines = lines_of(app.ask("/api/papers.csv", task=0))
     assert [line["hypothesis"] for line in lines] == [f"'{texts[0]}", texts[1]]
     assert [line["id"] for line in lines] == [f"'{start}10", f"'{start}11"]

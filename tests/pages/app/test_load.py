@@ -13,6 +13,7 @@ from doors import ViewerData, server
 from evidencebench import load_sample
 from kit.asking_app import Running, ended_with, running, timed
 from kit.command_line import until
+from kit.patience import MOST_SECONDS
 
 SAMPLE = load_sample()
 N_AT_ONCE = 200
@@ -30,7 +31,7 @@ def test_two_hundred_are_answered_at_once(app: Running) -> None:
     gate = threading.Barrier(N_AT_ONCE)
 
     def ask(path: str) -> tuple[int, bool]:
-        gate.wait(30)
+        gate.wait(MOST_SECONDS)
         reply = app.ask(path)
         return reply.status, reply.body == expected[path]
 
@@ -109,7 +110,7 @@ def test_a_client_that_never_reads_is_ended(sample_viewed: ViewerData) -> None:
         connection.connect((app.address.host, app.address.port))
         with contextlib.suppress(OSError):
             connection.sendall(get(app, "/static/app.js") * 200)
-        assert is_ended.wait(60)
+        assert is_ended.wait(MOST_SECONDS)
         connection.settimeout(60)
         received = ended_with(connection)
         assert len(received) < 200 * 50_000

@@ -15,6 +15,7 @@ import pytest
 from doors import BackgroundScan, SearchIndex, ViewerData, sample_path, viewer_data_of
 from evidencebench import Dataset, execute, load_sample, open_dataset, task_named
 from kit.asking_app import Running, running
+from kit.patience import MOST_SECONDS
 
 SAMPLE = load_sample()
 
@@ -90,7 +91,7 @@ def test_a_paper_without_an_answer_is_found_by_the_system_that_gave_none(tmp_pat
     answers += [{"id": SAMPLE.ids[2], "error": "timeout"}]
     run.write_text("".join(json.dumps(answer) + "\n" for answer in answers))
     with running(viewer_data_of([run], SAMPLE, [task_named("er_at_10")])) as app:
-        app.scan.wait(60)
+        app.scan.wait(MOST_SECONDS)
         found = app.ask("/api/rows", task=0, a=0, only="no_answer").json
     assert [row["position"] for row in found["rows"]] == list(range(1, len(SAMPLE)))
 
@@ -160,7 +161,7 @@ def changed(tmp_path: Path, *, instance_id: str | None = None, **fields: Any) ->
 def test_an_instance_that_cannot_be_read_is_said_to_be_so_and_the_others_are_shown(tmp_path: Path) -> None:
     dataset = changed(tmp_path, paper_as_candidate_pool=7)
     with running(viewer_data_of([], dataset)) as app:
-        app.scan.wait(60)
+        app.scan.wait(MOST_SECONDS)
         found = app.ask("/api/rows").json
         assert (found["n_searched"], found["n_scored"], found["n_found"]) == (len(SAMPLE),) * 3
         assert found["rows"][2]["hypothesis"] == "(this paper cannot be shown)"
@@ -200,7 +201,7 @@ def test_one_word_of_a_megabyte_is_a_word(tmp_path: Path) -> None:
     word = "a" * (1 << 20)
     dataset = changed(tmp_path, hypothesis=word, instance_id=word)
     with running(viewer_data_of([], dataset)) as app:
-        app.scan.wait(60)
+        app.scan.wait(MOST_SECONDS)
         found = app.ask("/api/rows", q="a" * 1000).json
         assert [row["position"] for row in found["rows"]] == [2]
         assert app.ask("/api/instances", position=2).json["paper"]["hypothesis"] == word
@@ -217,7 +218,7 @@ def test_a_data_file_that_is_cut_short_ends_neither_the_app_nor_the_scan(
             assert reply.status == 503
             assert reply.error == "the data file has changed since the app was started; start it again"
         app.scan.start()
-        app.scan.wait(60)
+        app.scan.wait(MOST_SECONDS)
         assert app.scan.columns.n_known == 1
     assert f"{dataset.path}: the data file has changed since it was opened; start again" in caplog.text
 
@@ -274,6 +275,6 @@ def test_where_the_disk_is_full_the_search_finds_what_it_has_and_the_scores_go_o
     monkeypatch.setattr(SearchIndex, "add", fail)
     with closing(BackgroundScan(viewer_data_of([], SAMPLE, [task_named("er_at_1")]))) as scan:
         scan.start()
-        scan.wait(60)
+        scan.wait(MOST_SECONDS)
         assert (scan.search.n_searched, scan.columns.n_known) == (0, len(SAMPLE))
     assert "the search finds the first 0 instances only: database or disk is full" in caplog.text

@@ -13,6 +13,7 @@ from doors import viewer_data_of
 from evidencebench import load_sample, open_dataset, write_dataset
 from kit.asking_app import Running, running
 from kit.browsing import NewPage, assert_accessible
+from kit.patience import MOST_SECONDS
 
 SAMPLE = load_sample()
 
@@ -21,7 +22,7 @@ SAMPLE = load_sample()
 def served(sample_runs: Sequence[Path]) -> Iterator[Running]:
     """Give the app of the sample with two runs, everything of it searched and scored."""
     with running(viewer_data_of(sample_runs, SAMPLE)) as app:
-        app.scan.wait(60)
+        app.scan.wait(MOST_SECONDS)
         yield app
 
 

@@ -20,6 +20,7 @@ from kit.asking_app import running
 from kit.bare_pages import bare_page
 from kit.browsing import address_of
 from kit.examples import IS_THOROUGH
+from kit.patience import MOST_SECONDS
 
 ODD_TEXTS = (
     "IL-6 and naïve T_cells", "ΣΊΣΥΦΟΣ", "ﬁne ½ cup", "İstanbul \u0131ss\u0131z", "東京 2020年", "ß ẞ STRASSE",
@@ -111,7 +112,7 @@ def test_the_page_lists_and_finds_random_data_as_the_server_does(page: Page, tmp
     by_page = page.evaluate(_ROWS_OF_PAGE, asked)
 
     with running(viewed) as app:
-        app.scan.wait(60)
+        app.scan.wait(MOST_SECONDS)
         by_server = [app.ask("/api/rows", **given_of(one)).json for one in asked]
 
     for one, of_page, of_server in zip(asked, by_page, by_server, strict=True):

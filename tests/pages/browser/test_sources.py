@@ -12,6 +12,7 @@ from doors import PlacedWords, SearchIndex, ViewerData, viewer_data_of
 from evidencebench import load_sample, open_dataset, write_dataset
 from kit.asking_app import running
 from kit.browsing import NewPage, address_of
+from kit.patience import MOST_SECONDS
 
 SAMPLE = load_sample()
 
@@ -53,7 +54,7 @@ def test_scores_go_on_while_words_are_indexed_and_the_list_follows(
     n, may_go_on, add = 250, Event(), SearchIndex.add
 
     def wait_and_add(index: SearchIndex, words: Sequence[PlacedWords | None]) -> None:
-        assert may_go_on.wait(60)
+        assert may_go_on.wait(MOST_SECONDS)
         add(index, words)
 
     monkeypatch.setattr(SearchIndex, "add", wait_and_add)
