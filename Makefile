@@ -70,7 +70,7 @@ direction-model: $(VENV)/.dev
 	$(BIN)/python tools/make_direction_model.py build/evidence_inference.json --figures
 
 screenshots: $(VENV)/.dev
-	EVIDENCEBENCH_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/pages/browser/test_walk.py
+	EVIDENCEBENCH_TESTS=thorough EVIDENCEBENCH_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/pages/browser/test_walk.py
 
 # What is made of the code, and then the site of it all, which can be read without a network: build/site/index.html.
 docs: $(VENV)/.dev

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import evidencebench
+from kit.examples import thorough_only
 from run_notebook import executed, read_notebook
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -152,6 +153,7 @@ def contents(notebook: Any) -> list[tuple[str, Any]]:
     return [(cell.source, cell.get("outputs")) for cell in notebook.cells]
 
 
+@thorough_only
 def test_the_notebook_holds_what_its_cells_print_no_path_of_a_machine_and_loads_nothing() -> None:
     """Where it differs after a change that is meant, `make docs` writes it again."""
     kept = read_notebook()

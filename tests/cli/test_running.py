@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit.command_line import SAMPLE, Command
+from kit.examples import thorough_only
 
 
 def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:
@@ -67,7 +68,7 @@ def test_a_variable_of_no_option_changes_nothing(name: str, command: Command, mo
         assert command("tasks") == before
 
 
-@pytest.mark.usefixtures("small_forests")
+@thorough_only  # `make demo` runs it, too
 def test_the_demonstration_ends_with_commands_that_work(command: Command) -> None:
     found, kept = command("demo"), command("demo -o kept")
     assert (found.code, found.err) == (0, "")

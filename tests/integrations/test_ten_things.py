@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kit.examples import thorough_only
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -22,6 +24,7 @@ def test_ours_are_no_longer_and_the_guide_has_the_figures() -> None:
     assert table in (ROOT / "docs" / "guides.md").read_text(encoding="utf-8")
 
 
+@thorough_only
 def test_the_ten_things_run_with_ir_measures() -> None:
     printed = run("--run", "ir_measures")
     assert "== own_system: {StRecall@10: 0.552" in printed

@@ -22,7 +22,7 @@ _N_EXAMPLES = 100
 _FEW = 10  # one in so many is drawn by default
 
 
-thorough_only = pytest.mark.skipif(not IS_THOROUGH, reason="takes half a minute: EVIDENCEBENCH_TESTS=thorough tests it")
+thorough_only = pytest.mark.skipif(not IS_THOROUGH, reason="takes long: EVIDENCEBENCH_TESTS=thorough tests it")
 """Marks a test that the default profile leaves to CI."""
 
 

@@ -223,7 +223,7 @@ def members_of(group: int) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look for processes that stay")
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, 2] if IS_THOROUGH else [1])
 def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_path: Path) -> None:
     dataset = many(tmp_path / "data.json", 96)
     spec = f"kit.hand_made:Counting:log={tmp_path / 'asked'},seconds=0.01"

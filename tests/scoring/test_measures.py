@@ -210,7 +210,7 @@ def test_aspect_recall_is_subtopic_recall_of_ir_measures(train: Dataset, name: s
     recalls: dict[tuple[str, int], float] = {}
     system = make_system(name)
     is_slow = name == "minilm"
-    for instance in some_of(train[:], thorough=48 if is_slow else 4, quick=96 if is_slow else 8):
+    for instance in some_of(train[:], thorough=48 if is_slow else 4, quick=192 if is_slow else 8):
         coverage = coverage_of(instance.labels)
         for aspect, indices in instance.labels.sources.items():
             qrels += [ir_measures.Qrel(instance.id, str(index), 1, aspect) for index in indices]

@@ -239,6 +239,7 @@ def test_odd_answers_are_cut_as_score_cuts_them_and_failures_are_counted(memory:
     assert beyond.tasks["er_at_10"].recall.mean == fails.tasks["er_at_10"].wrong.mean == 0
 
 
+@pytest.mark.usefixtures("small_forests")
 def test_the_finder_is_trained_in_every_fold_with_and_without_the_hypothesis_once_for_all_that_use_it_alike() -> None:
     pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     plain, answers = validated("finder", "finder:wish=answer", n_seeds=1)

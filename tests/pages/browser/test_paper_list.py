@@ -13,6 +13,7 @@ from doors import ListRow, ViewerData, viewer_data_of
 from doors import search_words_of as words_of
 from evidencebench import Dataset, Instance, Kind, Labels, Query, load_sample, open_dataset, write_dataset
 from kit.browsing import NewPage, address_of, assert_accessible, assert_fits, box_of
+from kit.examples import IS_THOROUGH
 
 SAMPLE = load_sample()
 TASK = "er_at_optimal"
@@ -413,7 +414,7 @@ def test_hostile_texts_are_shown_and_linked_and_nothing_in_them_runs(open_page: 
         ]
     )
     assert ids(page) == list(HOSTILE_IDS)
-    for place, text in enumerate(texts):
+    for place, text in list(enumerate(texts))[:: 1 if IS_THOROUGH else 3]:
         link = page.locator("a.row-link").nth(place)
         assert link.text_content() == _shown(text)
         link.click()

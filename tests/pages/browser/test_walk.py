@@ -18,6 +18,9 @@ from doors import pick_tasks, viewer_data_of
 from evidencebench import TASKS, execute, load_sample
 from kit.asking_app import running
 from kit.browsing import NewPage, address_of, assert_accessible, assert_fits, say_name
+from kit.examples import thorough_only
+
+pytestmark = thorough_only
 
 Shoot = Callable[[Page, str], None]
 
