@@ -4,12 +4,14 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import doors
-from doors import ChatClient, DrainingError, PriceTable, Received, ReplyCache
+from doors import ChatClient, DrainingError, EndpointError, PriceTable, Received, ReplyCache
 from evidencebench import load_sample
 from kit.fake_models import running_fake_server
 from kit.in_threads import begun, ended
@@ -96,6 +98,19 @@ def test_what_is_given_back_may_be_asked_by_others(tmp_path: Path) -> None:
             assert line_of(process) == f"{is_free}\n"
             go(process)
     claims.close()
+
+
+@pytest.mark.parametrize("failures", [(), (EndpointError("no"),)], ids=["answered", "failed"])
+def test_what_was_asked_may_be_asked_by_others_while_its_process_lives(
+    tmp_path: Path, failures: Sequence[EndpointError]
+) -> None:
+    client = ChatClient(sender=SlowSender(failures=failures), cache=ReplyCache(tmp_path), prices=NO_PRICES)
+    with suppress(*map(type, failures)):
+        client.ask(numbered(0))
+    with started(HOLD, str(tmp_path), KEY) as process:
+        assert line_of(process) == "True\n"
+        go(process)
+    client.close()
 
 
 def test_where_nothing_can_be_locked_everything_may_be_asked(tmp_path: Path) -> None:
