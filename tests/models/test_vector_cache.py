@@ -23,7 +23,7 @@ from doors import (
     VectorCache,
     embed,
 )
-from kit.command_line import Command
+from kit.command_line import Command, until
 
 TESTS = Path(__file__).parents[1]
 
@@ -133,9 +133,7 @@ def encoding(folder: Path, seconds: float, n_texts: int, *order: str) -> subproc
 def test_kill_9_while_encoding_loses_at_most_one_batch(tmp_path: Path) -> None:
     with encoding(tmp_path, 60, 400) as process:
         cache = VectorCache(tmp_path, "slow")
-        while not (tmp_path / "embeddings.sqlite").exists() or len(cache.get(numbered(400))) < 12:
-            assert process.poll() is None
-            time.sleep(0.01)
+        until(lambda: (tmp_path / "embeddings.sqlite").exists() and len(cache.get(numbered(400))) >= 12, process)
         n_before = len(cache.get(numbered(400)))
         process.send_signal(signal.SIGKILL)
     kept = cache.get(numbered(400))

@@ -2,7 +2,6 @@
 
 import io
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from evidencebench import load_sample
+from kit.command_line import until
 from kit.fake_models import RunningServer, running_fake_server
 from kit.marked_prompts import messages, prompt
 
@@ -23,13 +23,16 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")
 
 
-def until(ready: Callable[[Thing], bool], ask: Callable[[], Thing]) -> Thing:
+def asked_until(ready: Callable[[Thing], bool], ask: Callable[[], Thing]) -> Thing:
     """Ask until it is ready."""
-    end = time.monotonic() + 60
-    while not ready(thing := ask()) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert ready(thing)
-    return thing
+    asked: list[Thing] = []
+
+    def is_ready() -> bool:
+        asked.append(ask())
+        return ready(asked[-1])
+
+    until(is_ready)
+    return asked[-1]
 
 
 def chat(client: Any, text: str, **options: Any) -> Any:
@@ -87,7 +90,7 @@ def test_openai_batches_are_answered_row_by_row_in_any_order_beside_rows_that_fa
             input_file_id=file_id, endpoint=url, completion_window="24h", metadata={"of": "test"}
         )
         assert batch.status in {"validating", "in_progress"}
-        done = until(lambda found: found.status == "completed", lambda: client.batches.retrieve(batch.id))
+        done = asked_until(lambda found: found.status == "completed", lambda: client.batches.retrieve(batch.id))
         assert done.metadata == {"of": "test"}
         assert (done.request_counts.completed, done.request_counts.failed) == (len(QUESTIONS) - 2, 2)
         rows, failed = rows_of(done.output_file_id), rows_of(done.error_file_id)
@@ -113,7 +116,7 @@ def test_anthropic_batches_are_answered_row_by_row_fail_and_expire() -> None:
     with clients(expire_rate=0.3, seed=5) as (_, _, client):
         batch = client.messages.batches.create(requests=rows)
         assert (batch.processing_status, batch.request_counts.processing) == ("in_progress", len(rows))
-        done = until(
+        done = asked_until(
             lambda found: found.processing_status == "ended", lambda: client.messages.batches.retrieve(batch.id)
         )
         results = {row.custom_id: row.result for row in client.messages.batches.results(batch.id)}

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from doors import FAULTS, FakeModel, FakeServer, PatientConnection, Settings, listening_socket, served_in_thread
 from evidencebench import load_sample
+from kit.command_line import until
 from kit.examples import examples
 from kit.marked_prompts import openai_body, prompt
 from kit.patience import MOST_SECONDS
@@ -115,10 +115,8 @@ def test_a_client_that_leaves_first_has_not_paid() -> None:
     with serving(latency_seconds=30.0) as port:
         with socket.create_connection(("127.0.0.1", port), timeout=MOST_SECONDS) as connection:
             connection.sendall(raw(CHAT, BODY))
-            while not totals(port)["in_flight"]:
-                time.sleep(0.005)
-        while totals(port)["in_flight"]:
-            time.sleep(0.005)
+            until(lambda: totals(port)["in_flight"])
+        until(lambda: not totals(port)["in_flight"])
         assert (totals(port)["unpaid"], totals(port)["paid"]) == (1, 0)
 
 

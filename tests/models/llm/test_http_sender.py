@@ -32,6 +32,7 @@ from doors import (
     Message,
     Usage,
 )
+from kit.command_line import until
 from kit.hostile_server import (
     Behaviour,
     Exchange,
@@ -569,8 +570,7 @@ def test_whoever_waits_to_try_again_is_let_go_when_retrying_ends() -> None:
     with hostile_server(b"", answer(503, Retry_After="1000")) as server:
         sender = HttpSender(environ={})
         waiting = begun(sent, sender, request_to(server.address("v1")))
-        while not server.log:
-            time.sleep(0.001)
+        until(lambda: server.log)
         time.sleep(0.1)
         sender.stop_retrying()
         (found,) = waiting.result()

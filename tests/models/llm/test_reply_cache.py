@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doors import CacheError, ChatReply, ChatRequest, Message, ReplyCache
+from kit.command_line import until
 from kit.examples import examples
 from kit.in_threads import begun, ended
 from kit.patience import MOST_SECONDS
@@ -60,8 +60,7 @@ def test_all_that_waits_is_written_in_one_transaction(tmp_path: Path) -> None:
         return connection.execute("SELECT 7").fetchone()[0]
 
     waiting = [begun(cache.change, change) for _ in range(300)]
-    while len(cache._waiting) < 299:  # noqa: SLF001 - all but the one that commits
-        time.sleep(0.001)
+    until(lambda: len(cache._waiting) == 299)  # noqa: SLF001 - all but the one that commits
     everyone_waits.set()
     assert ended(waiting) == [7] * 300
     cache.close()
@@ -95,8 +94,7 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
         holder.execute("BEGIN IMMEDIATE")
         writer = ReplyCache(tmp_path)
         done = begun(writer.change, lambda connection: connection.execute("DELETE FROM wanted"))
-        while not writer._writing.locked():  # noqa: SLF001
-            time.sleep(0.001)
+        until(writer._writing.locked)  # noqa: SLF001
         with pytest.raises(CacheError, match=r"another process.*not written yet"):
             writer.close(0.05)
         holder.execute("ROLLBACK")

@@ -4,7 +4,6 @@ import json
 import os
 import random
 import signal
-import time
 from collections import Counter
 from hashlib import sha256
 from pathlib import Path
@@ -36,7 +35,7 @@ from evidencebench import (
     open_dataset,
     task_named,
 )
-from kit.command_line import start
+from kit.command_line import start, until
 from kit.examples import IS_THOROUGH
 from kit.fake_models import fake_model_app, running_fake_server
 from kit.patience import MOST_SECONDS
@@ -224,11 +223,7 @@ def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_r
             stored, n_asked = stored_keys(cache), len(server.log_entries())
             process = start(*words, env=environment)
             enough = n_asked + generator.randrange(20, 40)
-            deadline = time.monotonic() + 60
-            while len(server.log_entries()) < enough or not stored_keys(cache):
-                assert time.monotonic() < deadline
-                time.sleep(0.005)
-            assert process.poll() is None, process.communicate()
+            until(lambda n=enough: len(server.log_entries()) >= n and stored_keys(cache), process)  # type: ignore[misc]
             process.send_signal(signal.SIGKILL)
             process.communicate(timeout=MOST_SECONDS)
             asked_now = {entry["key"] for entry in server.log_entries()[n_asked:]}
