@@ -398,7 +398,11 @@ def test_the_next_request_too_waits_where_a_server_asks_one_to() -> None:
 
 
 def test_too_many_requests_are_waited_out_for_longer_each_time_and_only_the_total_time_ends_that() -> None:
-    with served(*[answer(429)] * 9, replies(), max_attempts=2) as (server, sender, time):
+    with served(*[answer(429)] * 9, replies(), max_attempts=2, max_failures_in_a_row=2, max_connections=1) as (
+        server,
+        sender,
+        time,
+    ):
         assert isinstance(outcome(server, sender), ChatReply)
     assert time.slept[:4] == [10 * 1.125, 20 * 1.125, 40 * 1.125, 60 * 1.125]
     with served(answer(429), max_attempts=2, total_timeout_seconds=100.0) as (server, sender, time):
