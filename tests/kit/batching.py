@@ -6,6 +6,7 @@ from pathlib import Path
 
 from doors import BatchSender, BatchStatus, CallSettings, ChatReply, ChatRequest, Price, PriceTable, ReplyCache
 from evidencebench import EvidenceBenchError
+from kit.patience import MOST_SECONDS
 from kit.replies import numbered
 
 PRICES = PriceTable(
@@ -19,7 +20,7 @@ def at_once(seconds: float) -> None:
     time.sleep(min(seconds, 0.01))
 
 
-QUICK = CallSettings(sleep=at_once, timeout_seconds=10, settle_seconds=0.0)
+QUICK = CallSettings(sleep=at_once, timeout_seconds=float(MOST_SECONDS), settle_seconds=0.0)
 
 
 def sender_of(cache: ReplyCache, **options: object) -> BatchSender:

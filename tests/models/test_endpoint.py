@@ -35,6 +35,7 @@ from kit.hostile_server import (
     reset_at_once,
 )
 from kit.llm_servers import drip
+from kit.patience import MOST_SECONDS
 
 pytest.importorskip("httpx", reason="needs the extra 'llm'")
 
@@ -48,7 +49,7 @@ def served(*script: Behaviour, **limits: Any) -> Iterator[tuple[HostileServer, E
     """Give the server, an encoder that asks it, and the waits that the encoder made instead of sleeping."""
     waits: list[float] = []
     with hostile_server(b"", *script) as server:
-        of = Endpoint(base_url=server.address("v1"), model="m", **{"timeout_seconds": 5.0} | limits)
+        of = Endpoint(base_url=server.address("v1"), model="m", **{"timeout_seconds": float(MOST_SECONDS)} | limits)
         yield server, EndpointEncoder(of, sleep=waits.append, jitter=lambda: 0.5), waits
 
 
@@ -130,7 +131,8 @@ def test_a_reply_that_is_wrong_is_an_error_and_nothing_of_it_is_kept(
     behaviour: Behaviour, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)  # which a server on loopback does not need
-    with served(behaviour, max_attempts=2, timeout_seconds=0.3) as (server, encoder, waits):
+    seconds = 0.3 if behaviour in (hang, drip) else MOST_SECONDS
+    with served(behaviour, max_attempts=2, timeout_seconds=seconds) as (server, encoder, waits):
         cache = VectorCache(tmp_path, encoder.identity)
         with pytest.raises(EndpointError, match=message):
             embed(encoder, cache, TEXTS)

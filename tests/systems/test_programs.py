@@ -126,7 +126,7 @@ def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Pat
 
 # What a program does once it is asked -> the error, and words of its message.
 FAULTS = {
-    "time.sleep(60)": (ProgramTimeoutError, "no answer within 2 s; a program must flush"),
+    "time.sleep(60)": (ProgramTimeoutError, "no answer within 5 s; a program must flush"),
     "sys.exit(3)": (ProgramEndedError, "the program ended with status 3 before it answered"),
     "os.kill(os.getpid(), 9)": (ProgramEndedError, "the program was killed by signal 9"),
     "os.close(1); sys.stderr.write('out of memory'); sys.exit(1)": (ProgramEndedError, "standard error: out of memory"),
@@ -143,7 +143,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("does", FAULTS)
 def test_what_is_no_answer_is_a_failure_of_its_class_and_the_next_query_is_answered(does: str, tmp_path: Path) -> None:
-    seconds = 2 if "sleep" in does else 60  # in which the others are answered, on a loaded machine too
+    seconds = 5 if "sleep" in does else 60  # in which the others are answered, on a loaded machine too
     code = answering(
         f"if '{QUERY.instance_id}\"' in line:\n        {does}\n    else:\n"
         "        print('{\"sentences\": [2, 1]}', flush=True)"
@@ -358,7 +358,7 @@ def test_a_program_that_has_answered_once_is_not_given_up(tmp_path: Path) -> Non
         GREETING + f"import os, sys, time\nfor line in sys.stdin:\n    if os.path.exists({str(state)!r}):\n"
         f"        time.sleep(600)\n    open({str(state)!r}, 'w')\n    print('{{\"error\": \"not yet\"}}', flush=True)\n"
     )
-    report = execute(spec_of(tmp_path, code, options=",timeout_seconds=1"), SAMPLE, tmp_path / "run.jsonl", limit=4)
+    report = execute(spec_of(tmp_path, code, options=",timeout_seconds=2"), SAMPLE, tmp_path / "run.jsonl", limit=4)
     assert report.n_failed == 4
 
 

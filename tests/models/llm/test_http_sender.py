@@ -50,6 +50,7 @@ from kit.hostile_server import (
 )
 from kit.in_threads import begun
 from kit.llm_servers import KEY, FakeTime, completion, drip, replies, request_to, sent
+from kit.patience import MOST_SECONDS
 
 pytest.importorskip("httpx", reason="needs the extra 'llm'")
 
@@ -67,7 +68,7 @@ def served(
         yield (
             server,
             HttpSender(
-                bounds=Bounds(**{"timeout_seconds": 5.0} | bounds),
+                bounds=Bounds(**{"timeout_seconds": float(MOST_SECONDS)} | bounds),
                 clock=time.clock,
                 sleep=time.sleep,
                 jitter=lambda: 0.5,
