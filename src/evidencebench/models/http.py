@@ -119,10 +119,12 @@ class Http:
         raise failure  # here, so that it does not hold httpx's error, whose request holds the key
 
     def close(self) -> None:
+        """End what runs, and what another thread has begun and not yet noted."""
+        self._is_closed = True
         for future in list(self._running):
             future.cancel()
         if self._idle:
-            self._run(_close_all(self._idle))
+            asyncio.run_coroutine_threadsafe(_close_all(self._idle), _loop()).result()
 
     def _reset(self) -> None:
         """Begin without connections; after a fork, those of the parent must not be used."""
@@ -130,10 +132,13 @@ class Http:
         self._idle: list[httpx.AsyncClient] = []
         weakref.finalize(self, _close_forgotten, self._idle, os.getpid()).atexit = False
         self._running: set[concurrent.futures.Future[Any]] = set()
+        self._is_closed = False
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(work, _loop())
         self._running.add(future)
+        if self._is_closed:
+            future.cancel()
         try:
             return future.result()
         finally:

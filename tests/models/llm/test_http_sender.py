@@ -1,5 +1,6 @@
 """Requests over HTTP to a server on loopback that breaks the rules in every way on demand; no test waits for real."""
 
+import asyncio
 import json
 import sys
 import time
@@ -280,6 +281,21 @@ def test_all_attempts_together_end_at_the_total_time() -> None:
     assert isinstance(found, EndpointError)
     assert time.slept == [0.5, 1.0, 2.0, 4.0]  # 8 more would be too late
     assert len(server.log) == 5
+
+
+def test_a_request_that_another_thread_begins_while_all_is_closed_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = asyncio.run_coroutine_threadsafe
+    with served(hang) as (server, sender, _):
+
+        def begun_and_closed(*work: Any) -> Any:
+            monkeypatch.undo()
+            future = begin(*work)
+            until(lambda: server.log)
+            sender.close()
+            return future
+
+        monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", begun_and_closed)
+        assert isinstance(outcome(server, sender), DrainingError)
 
 
 def test_a_connection_is_used_again_and_one_that_broke_is_not() -> None:
