@@ -89,7 +89,7 @@ class Running:
         return socket.create_connection((self.address.host, self.address.port), timeout=MOST_SECONDS)
 
     def is_alive(self) -> bool:
-        """Say whether it answers, which it has a minute for."""
+        """Say whether it answers."""
         return self.ask("/api/overview").status == 200
 
 
