@@ -10,6 +10,7 @@ import pytest
 
 from doors import CostLimitError, FailedAnswerError, FailingServerError, PendingError, StopError, read_run
 from evidencebench import TASKS, Brief, Ranking, Traits, execute, load_sample
+from kit.command_line import until
 from kit.patience import MOST_SECONDS
 from runs.test_runs import many
 
@@ -44,11 +45,12 @@ class Stopping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failing:
-    """Fails on one instance, deep in its code, until a file is there."""
+    """Fails on one instance, deep in its code, until a file is there; those behind it wait until it has failed."""
 
     instance: str = B
     mended: str = "never"
     waiting: bool = False
+    failed: str = ""  # the file that says so; "": none waits
 
     @property
     def traits(self) -> Traits:
@@ -56,7 +58,11 @@ class Failing:
 
     def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         if query.instance_id == self.instance and not Path(self.mended).exists():
+            if self.failed:
+                Path(self.failed).touch()
             deep_in_own_code()
+        if self.failed and query.instance_id > self.instance:
+            until(Path(self.failed).exists)
         time.sleep(0.01)  # so that no thread answers many others before the one that failed says so
         return Ranking(sentences=(0,))
 
@@ -154,7 +160,7 @@ def test_a_run_that_is_to_stops_at_the_first_failure_and_asks_it_again_next_time
 ) -> None:
     data, path, mended = many(tmp_path / "data.json", 256), tmp_path / "run.jsonl", tmp_path / "mended"
     failing = data.ids[1]
-    spec = f"execution.test_stops:Failing:instance={failing},waiting={waiting},mended={mended}"
+    spec = f"execution.test_stops:Failing:instance={failing},waiting={waiting},mended={mended},failed={tmp_path / 'no'}"
     with pytest.raises(FailedAnswerError, match=f"^{failing}: LookupError: no such word$") as caught:
         execute(spec, data, path, jobs=jobs, fail_fast=True, max_waiting=2)
     assert caught.value.trace is not None

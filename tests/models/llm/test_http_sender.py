@@ -298,6 +298,17 @@ def test_a_request_that_another_thread_begins_while_all_is_closed_is_ended(monke
         assert isinstance(outcome(server, sender), DrainingError)
 
 
+def test_a_server_that_another_thread_is_the_first_to_ask_while_all_is_closed_is_not_asked() -> None:
+    class Closing(dict[str, str]):
+        def get(self, *_: Any) -> Any:  # the key is looked up just before there is a connection
+            sender.close()
+            return KEY
+
+    with served(replies(), environ=Closing(ITS_KEY=KEY)) as (server, sender, _):
+        assert isinstance(outcome(server, sender, key_env="ITS_KEY"), DrainingError)
+    assert not server.log
+
+
 def test_a_connection_is_used_again_and_one_that_broke_is_not() -> None:
     ports: list[int] = []
 

@@ -20,7 +20,7 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.files.disk import packaged_table
-from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
+from evidencebench.models.http import CLOSED, OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.inspect_models import INSPECT, InspectModels
@@ -238,6 +238,7 @@ class HttpSender:
         self._sleep = self._stopped.wait if sleep is None else sleep
         self._lock = threading.Lock()
         self._targets: dict[str, _Target] = {}
+        self._is_closed = False
         self._tasks: dict[int, int] = {}  # the beginning of a prompt -> how it first went on
         self._has_recurred = False
         self._forms: dict[tuple[str, str], Form] = {}  # address, model -> what the server takes
@@ -292,7 +293,10 @@ class HttpSender:
         self._stopped.set()
 
     def close(self) -> None:
-        for target in list(self._targets.values()):
+        """End what runs; no request begins after this, at a server that was not yet asked either."""
+        with self._lock:
+            self._is_closed = True
+        for target in self._targets.values():
             target.http.close()
 
     def _post_of(self, request: ChatRequest) -> _Post:
@@ -304,6 +308,8 @@ class HttpSender:
         except SystemSpecError as error:
             raise FailingServerError(str(error)) from error
         with self._lock:
+            if self._is_closed:
+                raise DrainingError(CLOSED)
             if (target := self._targets.get(server.base_url)) is None:
                 http, limiter = Http(server.base_url, self._transport), RateLimiter(self._bounds, self._retry)
                 target = self._targets[server.base_url] = _Target(http=http, limiter=limiter)
