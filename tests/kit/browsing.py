@@ -122,8 +122,10 @@ NewPage = Callable[..., Page]
 def assert_accessible(page: Page, *widths: int) -> None:
     """Fail if the page is too wide, or axe-core finds anything, small targets included: in both themes, at any width.
 
-    Without ``widths``, the window stays as it is. By default axe-core looks at the first width and in one theme.
+    Without ``widths``, the window stays as it is. By default axe-core looks at the first width and in one theme. A page
+    whose heading is not yet drawn is waited for.
     """
+    page.locator("h1").first.wait_for(state="attached")
     for number, width in enumerate(widths):
         page.set_viewport_size({"width": width, "height": 800})
         assert_fits(page)

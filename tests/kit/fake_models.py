@@ -81,6 +81,8 @@ def running_fake_server(dataset: Dataset, *, port: int = 0, **options: Any) -> I
         started.put(partial(loop.call_soon_threadsafe, over.set))
         await over.wait()
         listener.close()
+        for _ in range(3):  # passes of the loop until what was just taken is a connection
+            await asyncio.sleep(0)
         for connection in tuple(state.connections):
             connection.transport.abort()
 

@@ -1,14 +1,25 @@
-"""The requests that the app refuses, over real connections."""
+"""The requests that the app refuses, over real connections, and how these end."""
 
 import select
 import socket
+import threading
 from collections.abc import Mapping
 from http.cookies import SimpleCookie
+from typing import Any
 
 import pytest
 
-from doors import MAX_BODY_BYTES, SECURITY_HEADERS, Address, ViewerData
-from kit.asking_app import Running, ended_with, running, timed
+from doors import (
+    MAX_BODY_BYTES,
+    SECURITY_HEADERS,
+    Address,
+    TimedConnection,
+    ViewerData,
+    listening_socket,
+    served_in_thread,
+)
+from kit.asking_app import LOOPBACK, Running, ended_with, running, timed
+from kit.patience import MOST_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -179,3 +190,25 @@ def test_a_head_that_trickles_in_is_not_waited_for(sample_viewed: ViewerData) ->
         assert 1 < n_sent < 1000
         assert ended_with(connection) == b""
         assert app.is_alive()
+
+
+def test_a_connection_that_is_made_while_the_server_ends_is_ended_too() -> None:
+    bound, is_taken = listening_socket(LOOPBACK, 0), threading.Event()
+
+    class Late(TimedConnection):
+        def connection_made(self, transport: Any) -> None:
+            is_taken.set()
+            if bound.fileno() < 0:  # the server has told all others to end
+                super().connection_made(transport)
+            else:
+                self.loop.call_later(0.01, self.connection_made, transport)
+
+    with served_in_thread(no_app, bound, Late):
+        connection = socket.create_connection(bound.getsockname(), timeout=MOST_SECONDS)
+        assert is_taken.wait(MOST_SECONDS)
+    with connection:
+        assert ended_with(connection) == b""
+
+
+async def no_app(scope: Any, receive: Any, send: Any) -> None:
+    """Answer nothing."""
