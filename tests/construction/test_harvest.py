@@ -1,6 +1,5 @@
 """Passages about one paper are found in reviews, also in hostile ones; every other passage is dropped with a reason."""
 
-import html
 import random
 import re
 import subprocess
@@ -29,7 +28,7 @@ from doors import (
 )
 from evidencebench import Draft, read_paper
 from kit.broken_papers import ARTICLE, mutated, restructured
-from kit.citing_reviews import CC_BY, TWELVE, cite, reference, review
+from kit.citing_reviews import CC_BY, TWELVE, cite, links_of, reference, review, text_of
 from kit.examples import IS_THOROUGH, SHORTER, examples, some_of
 from kit.skips import DATA_FOLDER
 
@@ -59,7 +58,7 @@ def test_a_sentence_with_one_mark_is_a_passage_about_its_reference() -> None:
     (draft,) = drafts(paragraph)
     assert draft.summary == "One trial found that tea lowers pressure [7]."
     assert draft.passage is not None
-    assert content.decode()[draft.passage.start : draft.passage.stop].startswith("One trial found")
+    assert text_of(content)[draft.passage.start : draft.passage.stop].startswith("One trial found")
     assert (draft.id, draft.review_id, draft.paper_id) == ("review.xml:B7:1", "pmc_77", "pubmed_1007")
     assert (draft.passage.marks, draft.passage.reference, draft.passage.section) == (("7",), "B7", ("Trials",))
     assert not draft.dropped
@@ -311,18 +310,18 @@ def letters(text: str) -> str:
 @examples(200)
 def test_every_passage_stands_at_its_place_and_no_kept_one_cites_two_papers(texts: list[str]) -> None:
     content = review(*texts)
-    source = content.decode()
+    text, links = text_of(content), links_of(content)
     found = harvest_review(content, file="review.xml", rules=HarvestRules())
     n_links = 0
     for draft in found:
         assert draft.passage is not None
-        place = source[draft.passage.start : draft.passage.stop]
-        assert letters(html.unescape(re.sub("<[^>]*>", "", place))) == letters(draft.summary)
-        cited = dict.fromkeys(re.findall(r'rid="(\w+)"', place))
-        n_links += place.count("<xref")
+        start, stop = draft.passage.start, draft.passage.stop
+        assert letters(text[start:stop]) == letters(draft.summary)
+        inside = [link for link in links if start <= link.at < stop]
+        n_links += len(inside)
         if not draft.dropped:
-            assert list(cited) == [draft.passage.reference]
-    assert n_links == source.count("<xref"), "each mark is in exactly one passage"
+            assert {link.references for link in inside} == {(draft.passage.reference,)}
+    assert n_links == len(links), "each mark is in exactly one passage"
     assert len({draft.id for draft in found}) == len(found)
     places = [draft.passage.start for draft in found if draft.passage]
     assert places == sorted(places)
@@ -492,7 +491,7 @@ def test_the_index_has_a_checksum_of_what_it_knows(folder: Path) -> None:
     assert papers.papers["new.txt"] == PaperAtHand(file="new.txt", ids={}, licence="unknown")
 
 
-_NOT_READ = re.compile(r"<(fig|table-wrap|disp-formula|fn|supplementary-material)\b.*?</\1>", re.DOTALL)
+_NOT_READ = ("fig", "table-wrap", "disp-formula", "fn", "supplementary-material")
 
 
 @pytest.mark.data
@@ -506,21 +505,18 @@ def test_real_passages_stand_at_their_places_and_cite_one_paper() -> None:
             found = harvest_review(path.read_bytes(), file=path.name, rules=HarvestRules(licences=KNOWN))
         except UnreadableError:
             continue
-        content, review = path.read_bytes().decode("utf-8-sig"), read_paper(path)
+        review, links = read_paper(path), links_of(path.read_bytes(), _NOT_READ)
         starts = {span.start: index for index, span in enumerate(review.spans)}
         for draft in found:
             assert draft.passage is not None
             first = starts.get(draft.passage.start)
-            if first is None:  # a row of a table
-                assert "</t" in content[draft.passage.start : draft.passage.stop]
-            else:
+            if first is not None:  # no row of a table
                 assert draft.summary.startswith(review.sentences[first])
             n_passages += 1
             if not draft.dropped:
                 n_kept += 1
-                source = _NOT_READ.sub("", content[draft.passage.start : draft.passage.stop])
-                rids = re.findall(r'<xref(?=[^>]*bibr)[^>]*\brid="([^"]*)"', source)
-                linked = set(" ".join(rids).split())
+                inside = [link for link in links if draft.passage.start <= link.at < draft.passage.stop]
+                linked = {reference for link in inside if link.kind == "bibr" for reference in link.references}
                 assert linked <= {draft.passage.reference}
                 n_linked += bool(linked)
                 assert draft.summary in draft.context
@@ -652,9 +648,7 @@ def test_a_row_of_a_table_of_studies_is_a_passage_about_its_study() -> None:
     assert first.passage is not None
     assert first.passage.section == ("Trials", "Characteristics of included studies")
     assert first.context.startswith("Characteristics of included studies\n\nStudy: Kim 1")
-    source = review("Tea is old.", more=content).decode()
-    assert source[first.passage.start : first.passage.stop].startswith("Kim <xref")
-    assert source[first.passage.start : first.passage.stop].endswith("fell")
+    assert text_of(review("Tea is old.", more=content))[first.passage.start : first.passage.stop] == "Kim 160fell"
 
 
 def test_rows_that_one_study_spans_are_one() -> None:

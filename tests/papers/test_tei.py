@@ -1,5 +1,7 @@
 """Papers in TEI, as GROBID makes them, in a small file of our own."""
 
+import xml.etree.ElementTree as ET
+
 from doors import read_all_content, read_content
 from evidencebench import Paper
 from kit.outlines import outline
@@ -31,8 +33,9 @@ def test_header_abstract_and_body_become_a_paper() -> None:
         ("2.1 Methods", "normal", "It was 10 6."),
         ("2.1 Methods", "normal", "tea"),
     ]
-    stand_there = [TEI[span.start : span.stop] for span in paper.spans[:4]]
-    assert stand_there == ["Tea and pressure", "Results</head><p><s>Tea lowered it.", "No harm.", "Methods"]
+    text = "".join(ET.fromstring(TEI).itertext())  # noqa: S314 - our own file
+    stand_there = [text[span.start : span.stop] for span in paper.spans[:4]]
+    assert stand_there == ["Tea and pressure", "ResultsTea lowered it.", "No harm.", "Methods"]
     assert paper.loss.share_kept == 1
     assert {sort: (out.n_elements, out.n_characters) for sort, out in paper.loss.left_out.items()} == {
         "figure": (1, 4),

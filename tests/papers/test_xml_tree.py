@@ -1,6 +1,5 @@
-"""XML as a tree: the same text as another parser's, each piece with its place; hostile files are refused."""
+"""XML as a tree: the same text as another parser's, each piece with its place in it; hostile files are refused."""
 
-import html
 import xml.etree.ElementTree as ET
 from xml.sax.saxutils import escape, quoteattr
 
@@ -44,12 +43,12 @@ def test_the_tree_is_that_of_another_parser_and_its_text_lies_where_it_says(body
     root = parse_xml(body.encode(encoding), name="tea.xml")
     other = ET.fromstring(body.replace("<mml:", "<").replace("</mml:", "</"))  # noqa: S314 - our own file
     assert _pairs(root) == [(one.tag.lower(), " ".join("".join(one.itertext()).split())) for one in other.iter()]
-    stop = 0
+    whole, stop = "".join(other.itertext()), 0
     for piece in root.characters():
-        assert stop <= piece.start < piece.stop
+        assert stop == piece.start < piece.stop
         stop = piece.stop
-        written = body[piece.start : piece.stop]
-        assert written.replace("\r\n", "\n") == piece.text or html.unescape(written) == piece.text or "\r" in written
+        assert whole[piece.start : piece.stop] == piece.text
+    assert stop == len(whole)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +74,16 @@ def test_names_and_attributes_lose_their_namespaces() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "line 1, column 1: .*well-formed XML.*no element found"),
+        (b"", "line 1, column 1: .*well-formed XML.*empty"),
         (b"<a>\n<p>Tea", "line 2, column 7: .*</p>.*cut off"),
-        (b"<a>\n<p>Tea</b></a>", "line 2, column 9: .*mismatched tag"),
+        (b"<a>\n<p>Tea</b></a>", "line 2, column 11: .*mismatch: p line 2 and b"),
+        (b'<a x:b="1">\n<p>Tea</b></a>', "line 2, column 11: .*mismatch: p line 2 and b"),
+        (b"<a>\n<p>Tea</", "line 2, column .*</p>.*cut off"),
+        (b"<a>\n<![CDATA[Tea", "line 2, column .*</a>.*cut off"),
+        (b'<!DOCTYPE a [\n<!ENTITY tea "green">]><a>&tea;</a>', "line 2: .*'tea'"),
+        (b"<" + b"a" * 5000 + b"></b>", "line 1, column .{0,300}$"),
         (b'<?xml version="1.0" encoding="punycode"?><a/>', ".*'punycode'"),
-        (b"<a>" * (MOST_DEPTH + 1), f"line 1, column 769: .*{MOST_DEPTH} elements"),
+        (b"<a>" * (MOST_DEPTH + 1), f".*{MOST_DEPTH} elements"),
         (b"<a>\x0b</a>", "line 1, column 4"),
     ],
 )

@@ -22,7 +22,7 @@ class CitedPassage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Where a review speaks of one paper."""
 
     review_file: str  # its name, without a folder
-    start: int  # characters start..stop-1 of the decoded file
+    start: int  # characters start..stop-1 of all text between the file's tags
     stop: int
     marks: tuple[str, ...]  # the citation marks as printed, such as "[7]" or "Smith et al. 2004"
     reference: str  # the paper's id in the review's reference list, such as "B7"

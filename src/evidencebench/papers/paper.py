@@ -24,7 +24,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpan:
-    """Characters start..stop-1 of the source: see `Paper.spans`."""
+    """Characters start..stop-1 of the text of a file: see `Paper.spans`."""
 
     start: int
     stop: int
@@ -112,8 +112,8 @@ class Paper:
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
     places: tuple[Place, ...]
-    # Characters of the decoded file, so that a sentence with its markup stands between the ends of its span; of a PDF,
-    # characters of the text of its pages, joined by form feeds; of BioC, its own offsets.
+    # Characters of the file's text: of XML and HTML, all that stands between the tags; of a PDF, the text of its pages,
+    # joined by form feeds; of BioC, its own offsets.
     spans: tuple[SourceSpan, ...]
     units: tuple[Unit, ...] = ()  # what is beside the running text, in the file's order; `find` alone searches it
     boxes: tuple[tuple[PageBox, ...], ...] = ()  # of a PDF: where each sentence stands, a rectangle a line

@@ -9,11 +9,14 @@ from html import unescape
 from html.entities import html5
 from sys import intern
 from typing import Never
-from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from lxml import etree
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files import disk
 from evidencebench.files.disk import packaged_table
+from evidencebench.tables import shortened
 
 NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     table: {name: tuple(words.split() if isinstance(words, str) else words) for name, words in lists.items()}
@@ -37,7 +40,7 @@ MOST_NODES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """Text that stands in start..stop-1 of the file, one by one or as a whole; nowhere if start is stop."""
+    """Text that stands in start..stop-1 of all text of the file, one by one or as a whole; nowhere if start is stop."""
 
     text: str
     start: int
@@ -154,11 +157,12 @@ def known_codec(given: str, name: str) -> str:
     return codec
 
 
-_AMPERSAND = ord("&")
-_CUT_OFF = frozenset(
-    expat.errors.codes[getattr(expat.errors, f"XML_ERROR_{name}")]
-    for name in ("NO_ELEMENTS", "UNCLOSED_TOKEN", "UNCLOSED_CDATA_SECTION", "PARTIAL_CHAR")
-)
+# Text in which nothing is markup; one without an end takes the rest, so that the time is linear.
+_VERBATIM = re.compile(r"(<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))", re.DOTALL)
+_NAMED = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
+_NAMES_OF_XML = frozenset({"amp", "lt", "gt", "quot", "apos"})
+_LONGEST_ERROR = 200  # characters of the parser's own words
+_ENTITY = re.compile(r"<!ENTITY\s+(?:%\s+)?([^\s>]+)")
 
 
 def parse_xml(content: bytes, *, name: str) -> Element:
@@ -167,17 +171,38 @@ def parse_xml(content: bytes, *, name: str) -> Element:
     codec = known_codec(declared[1].decode(), name) if declared else "utf-8"
     if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
         codec = "utf-8"
-    builder = _XmlBuilder(decoded(content, name=name, declared=codec), name)
+    text = _with_named_characters(decoded(content, name=name, declared=codec), name)
+    builder = _XmlBuilder(name)
+    # With a target, a prefix that lacks its namespace, as in parts of articles, is no error that ends the reading.
+    parser = etree.XMLParser(target=builder, encoding="utf-8", resolve_entities=False, no_network=True)
     try:
-        builder.parser.Parse(builder.bytes, True)  # noqa: FBT003 - this is all of it
-    except expat.ExpatError as error:
-        raise builder.malformed(error) from error
+        etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        raise builder.malformed(max(parser.error_log, key=lambda entry: entry.level), text) from error
     return next(builder.top.elements)
+
+
+def _with_named_characters(text: str, name: str) -> str:
+    """Return XML with the characters that its names stand for in HTML; one that gives names of its own is refused."""
+    parts = _VERBATIM.split(text)
+    for index in range(0, len(parts), 2):
+        if entity := _ENTITY.search(parts[index]):
+            line = "".join([*parts[:index], parts[index][: entity.start()]]).count("\n") + 1
+            raise UnreadableError(
+                f"{name}: line {line}: expected XML that declares no entities, got one named {entity[1]!r}; remove its "
+                "<!ENTITY ...> lines and write the characters themselves"
+            )
+        parts[index] = _NAMED.sub(_character, parts[index])
+    return "".join(parts)
+
+
+def _character(named: re.Match[str]) -> str:
+    return named[0] if named[1] in _NAMES_OF_XML else escape(html5.get(f"{named[1]};", named[0]))
 
 
 def _plain(name: str) -> str:
     """Return a name without its namespace, in lower case; the same text each time, since a file repeats few names."""
-    return intern(name.rpartition(":")[2].lower())
+    return intern(name.rpartition("}")[2].rpartition(":")[2].lower())
 
 
 class _TreeBuilder:
@@ -185,7 +210,7 @@ class _TreeBuilder:
         self._name = name
         self.top = Element("")
         self._open = [self.top]
-        self._n_nodes = 0
+        self._n_nodes = self._n_characters = 0
 
     def _add(self, node: Element | Characters) -> None:
         self._n_nodes += 1
@@ -193,103 +218,58 @@ class _TreeBuilder:
             self._refuse(f"expected at most {MOST_NODES:,} elements and pieces of text", "split the file")
         self._open[-1].children.append(node)
 
+    def _add_text(self, text: str) -> None:
+        if text:
+            start = self._n_characters
+            self._n_characters += len(text)
+            self._add(Characters(text, start, self._n_characters))
+
     def _refuse(self, rule: str, advice: str) -> Never:
         raise UnreadableError(f"{self._name}: {rule}, got more; {advice}")
 
 
 class _XmlBuilder(_TreeBuilder):
-    def __init__(self, text: str, name: str) -> None:
+    """Makes the tree of what lxml reads."""
+
+    def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.bytes = text.encode()
-        self._in_cdata = False
-        # Text that stands one by one in the file, character after character, and where it begins and ends.
         self._pieces: list[str] = []
-        self._start = self._stop = 0
-        # The place up to which bytes were turned into characters; expat's places only grow.
-        self._n_bytes = self._n_characters = 0
-        self._ascii = len(self.bytes) == len(text)
-        self.parser = expat.ParserCreate(encoding="utf-8")
-        self.parser.specified_attributes = True  # default values of a DTD could be repeated without end
-        self.parser.UseForeignDTD()  # so that undeclared entities are reported as skipped, not as errors
-        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        self.parser.StartElementHandler = self._on_start
-        self.parser.EndElementHandler = self._on_end
-        self.parser.CharacterDataHandler = self._on_text
-        self.parser.SkippedEntityHandler = self._on_skipped_entity
-        self.parser.EntityDeclHandler = self._on_entity_declaration
-        self.parser.StartCdataSectionHandler = lambda: setattr(self, "_in_cdata", True)
-        self.parser.EndCdataSectionHandler = lambda: setattr(self, "_in_cdata", False)
 
-    def malformed(self, error: expat.ExpatError) -> UnreadableError:
-        where = f"{self._name}: line {error.lineno}, column {error.offset + 1}"
-        if error.code in _CUT_OFF and self._open[-1] is not self.top:
-            return UnreadableError(
-                f"{where}: expected </{self._open[-1].tag}>, got the end of the file; the file is cut off: get it again"
-            )
-        return UnreadableError(
-            f"{where}: expected well-formed XML, got an error: {expat.ErrorString(error.code)}; get the file again, or "
-            "correct it there"
-        )
-
-    def _on_start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._end_text()
         if len(self._open) > MOST_DEPTH:
             self._refuse(f"expected at most {MOST_DEPTH} elements within each other", "no paper is built like this")
-        element = Element(
-            _plain(name), {_plain(key): value for key, value in attributes.items() if not key.startswith("xmlns")}
-        )
+        element = Element(_plain(name), {_plain(key): value for key, value in attributes.items()})
         self._add(element)
         self._open.append(element)
 
-    def _on_end(self, _: str) -> None:
+    def data(self, text: str) -> None:
+        self._pieces.append(text)
+
+    def end(self, _: str) -> None:
         self._end_text()
         self._open.pop()
 
-    def _on_text(self, text: str) -> None:
-        at = self.parser.CurrentByteIndex
-        start = self._character_at(at)
-        if self.bytes[at] == _AMPERSAND and not self._in_cdata:
-            self._end_text()
-            stop = self._character_at(self.bytes.index(b";", at) + 1)
-            self._add(Characters(text, start, stop))
-            return
-        if start != self._stop:
-            self._end_text()
-        if not self._pieces:
-            self._start = start
-        self._pieces.append(text)
-        self._stop = start + len(text)
+    def close(self) -> None:
+        """End the file; lxml calls it."""
 
-    def _on_skipped_entity(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat calls it
-        if is_parameter:
-            return
-        self._end_text()
-        start = self._character_at(self.parser.CurrentByteIndex)
-        reference = f"&{name};"
-        self._add(Characters(html5.get(f"{name};", reference), start, start + len(reference)))
-
-    def _on_entity_declaration(self, name: str, *_: object) -> None:
-        self._refuse(
-            f"expected XML that declares no entities, got one named {name!r}",
-            "remove its <!ENTITY ...> lines and write the characters themselves",
+    def malformed(self, error: etree._LogEntry, text: str) -> UnreadableError:
+        where = f"{self._name}: line {error.line}, column {error.column}"
+        is_cut_off = error.type == etree.ErrorTypes.ERR_TAG_NOT_FINISHED or not text.rstrip().endswith(">")
+        if is_cut_off and self._open[-1] is not self.top:
+            tag = shortened(self._open[-1].tag, _LONGEST_ERROR)
+            return UnreadableError(
+                f"{where}: expected </{tag}>, got the end of the file; the file is cut off: get it again"
+            )
+        return UnreadableError(
+            f"{where}: expected well-formed XML, got an error: {shortened(error.message, _LONGEST_ERROR)}; get the "
+            "file again, or correct it there"
         )
 
     def _end_text(self) -> None:
         if self._pieces:
-            self._add(Characters("".join(self._pieces), self._start, self._stop))
+            self._add_text("".join(self._pieces))
             self._pieces.clear()
-
-    def _character_at(self, at: int) -> int:
-        """Return which character begins at a byte; calls come in order of their places."""
-        if self._ascii:
-            return at
-        self._n_characters += len(self.bytes[self._n_bytes : at].decode())
-        self._n_bytes = at
-        return self._n_characters
-
-    def _refuse(self, rule: str, advice: str) -> Never:
-        line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
-        raise UnreadableError(f"{self._name}: line {line}, column {column}: {rule}; {advice}")
 
 
 # A name, and what follows it up to the end of the tag. A quote counts only behind an equals sign, as in browsers.
@@ -312,9 +292,9 @@ def parse_html(text: str, *, name: str) -> Element:
     builder = _HtmlBuilder(name, is_xhtml=text.lstrip().startswith("<?xml"))
     position = 0
     while (start := text.find("<", position)) >= 0:
-        builder.add_text(text, position, start)
+        builder.add_text(text[position:start])
         position = builder.add_markup(text, start)
-    builder.add_text(text, position, len(text))
+    builder.add_text(text[position:])
     return builder.top
 
 
@@ -324,16 +304,9 @@ class _HtmlBuilder(_TreeBuilder):
         self._is_xhtml = is_xhtml
         self._n_open: Counter[str] = Counter()
 
-    def add_text(self, text: str, start: int, stop: int) -> None:
-        """Add the characters start..stop-1 of the file, character references read."""
-        position = start
-        for reference in _REFERENCE.finditer(text, start, stop):
-            read = unescape(reference[0])
-            if read != reference[0]:
-                self._add_characters(text[position : reference.start()], position, reference.start())
-                self._add_characters(read, reference.start(), reference.end())
-                position = reference.end()
-        self._add_characters(text[position:stop], position, stop)
+    def add_text(self, text: str) -> None:
+        """Add text, character references read."""
+        self._add_text(_REFERENCE.sub(lambda reference: unescape(reference[0]), text))
 
     def add_markup(self, text: str, start: int) -> int:
         """Add what the ``<`` at ``start`` begins; returns where that ends."""
@@ -348,7 +321,7 @@ class _HtmlBuilder(_TreeBuilder):
             is_tag = text[start + 1 : start + 2].isalpha() or text.startswith("</", start)
             stop = len(text) if is_tag else start + 1  # a tag without an end takes the rest; "p < 0.05" is text
             if not is_tag:
-                self.add_text(text, start, stop)
+                self.add_text(text[start:stop])
             return stop
         tag = match["name"].lower()
         if match["end"]:
@@ -362,9 +335,9 @@ class _HtmlBuilder(_TreeBuilder):
         end = re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE).search(text, start)
         stop = end.start() if end else len(text)
         if tag in ("textarea", "title"):  # which have character references
-            self.add_text(text, start, stop)
+            self.add_text(text[start:stop])
         else:
-            self._add_characters(text[start:stop], start, stop)
+            self._add_text(text[start:stop])
         return stop
 
     def _start(self, tag: str, rest: str) -> None:
@@ -400,10 +373,6 @@ class _HtmlBuilder(_TreeBuilder):
                 return
             if self._open[depth].tag in stops:
                 return
-
-    def _add_characters(self, text: str, start: int, stop: int) -> None:
-        if text:
-            self._add(Characters(text, start, stop))
 
 
 def _behind(text: str, end: str, start: int) -> int:

@@ -21,7 +21,7 @@ _RANGE = re.compile(rf"(\d+)(?:\s*[{_DASHES}]\s*(\d+))?")
 
 
 class CitationMark(NamedTuple):
-    """A mark at characters start..stop-1 of the decoded file; an empty ``xref`` is where the text before it ends."""
+    """A mark at characters start..stop-1 of the file's text; an empty ``xref`` is where the text before it ends."""
 
     start: int
     stop: int

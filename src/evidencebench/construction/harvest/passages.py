@@ -63,7 +63,7 @@ _LEAD = re.compile(r"\([^()]{1,300}\)[.,;]?(?:\s+(?=[A-Z])|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """What a review says of a paper, at characters start..stop-1 of the decoded file, and the marks in it."""
+    """What a review says of a paper, at characters start..stop-1 of the file's text, and the marks in it."""
 
     text: str
     section: tuple[str, ...]  # titles, outermost first, and the caption of a table
