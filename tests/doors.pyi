@@ -209,6 +209,7 @@ from evidencebench.papers.fetching import EuropePmc as EuropePmc
 from evidencebench.papers.fetching import FetchedPaper as FetchedPaper
 from evidencebench.papers.fetching import fetch_papers as fetch_papers
 from evidencebench.papers.fetching import missing_papers as missing_papers
+from evidencebench.papers.formulas import formula_text as formula_text
 from evidencebench.papers.ids import public_id as public_id
 from evidencebench.papers.ids import public_ids as public_ids
 from evidencebench.papers.language import is_foreign as is_foreign
@@ -218,6 +219,7 @@ from evidencebench.papers.lists import attached_file as attached_file
 from evidencebench.papers.lists import read_list as read_list
 from evidencebench.papers.markdown import is_markdown as is_markdown
 from evidencebench.papers.markdown import parse_markdown as parse_markdown
+from evidencebench.papers.page_formulas import sign_of as sign_of
 from evidencebench.papers.paper import LeftOut as LeftOut
 from evidencebench.papers.paper import Loss as Loss
 from evidencebench.papers.paper import PageBox as PageBox
@@ -234,6 +236,7 @@ from evidencebench.papers.read import read_all_content as read_all_content
 from evidencebench.papers.read import read_content as read_content
 from evidencebench.papers.sections import SectionSort as SectionSort
 from evidencebench.papers.sections import section_of as section_of
+from evidencebench.papers.tex import from_tex as from_tex
 from evidencebench.papers.tree import Element as Element
 from evidencebench.papers.tree import MOST_CHARACTERS as MOST_CHARACTERS
 from evidencebench.papers.tree import MOST_DEPTH as MOST_DEPTH

@@ -8,6 +8,7 @@ from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import mark_of
 from evidencebench.papers.jats import BlockReader, UnitReader
 from evidencebench.papers.lines import captioned
+from evidencebench.papers.page_formulas import FORMULAS, keep_one_form
 from evidencebench.papers.paper import Loss, Paper, n_visible
 from evidencebench.papers.sections import Outline, SectionSort, is_abstract_title, plain_title, section_of
 from evidencebench.papers.tree import (
@@ -331,7 +332,7 @@ class SectionFinder:
             return None if sort else _as_jats(child)
 
         top = _as_jats(element)
-        return top if top.tag == "math" else _copied(top, element.children, part)
+        return top if top is element else _copied(top, element.children, part)
 
 
 def _copied(
@@ -359,7 +360,7 @@ def _as_jats(element: Element) -> Element:
     target = attributes.get("href", "").partition("#")[2]
     if element.tag == "a" and target:
         return Element("xref", {"ref-type": "other" if _ELSEWHERE.search(target) else "bibr"})
-    if element.tag == "math":
+    if element.tag in FORMULAS:
         return element
     if not _TEX_NAMES.isdisjoint(attributes.get("class", "").split()):
         return Element("tex-math")
@@ -460,9 +461,14 @@ def paper_of_page(
     file_format: str,
     ids: Mapping[str, str] | None = None,
     page_text: str | None = None,
+    count: Loss | None = None,
 ) -> Paper:
-    """Return the paper of an article; ``title`` is in it or not; ``page_text`` tells pages without an article."""
-    count = Loss()
+    """Return the paper of an article; ``title`` is in it or not; ``page_text`` tells pages without an article.
+
+    ``count`` has what was left out already.
+    """
+    count = Loss() if count is None else count
+    keep_one_form(root)
     finder = SectionFinder(title=title, count=count)
     finder.find(root)
     if page_text is not None:

@@ -19,7 +19,8 @@ from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
 from evidencebench.papers.tei import read_tei
 from evidencebench.papers.tree import beginning, parse_xml, root_tag
-from evidencebench.papers.zipped import is_docx, is_epub, read_docx, read_epub
+from evidencebench.papers.word import is_docx, read_docx
+from evidencebench.papers.zipped import is_epub, read_epub
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
 from evidencebench.wording import counted

@@ -1,91 +1,20 @@
 """Text with anchors (offset of each run), white space, super- and subscripts, formulas."""
 
 import re
-from collections.abc import Iterator
-from html.entities import html5
 from typing import Literal
 
+from evidencebench.papers.formulas import formula_text, in_brackets, line_of
 from evidencebench.papers.paper import SourcedText, TextWriter
+from evidencebench.papers.tex import from_tex
 from evidencebench.papers.tree import Characters, Element
-
-# Of MathML, whose tokens are written with ``^`` and ``/`` where they are set.
-_LEFT_OUT = frozenset({"annotation", "annotation-xml"})
-
-_TEX_BODY = re.compile(r"\$\$?(.+?)\$\$?|\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
-_TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-_TEX_SCRIPT = re.compile(r"\s*([_^])\s*(?:\{([^{}]*)\})?")
-_END = "\0"  # behind a command's name that letters would follow
-_TEX_COMMAND = re.compile(r"\\([A-Za-z]+)\*?|\\(.)|[{}$&~]", re.DOTALL)
-_TEX_SIGNS = {"le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "cdot": "·", "pm": "±", "bar": "¯"}
-_TEX_NAMES = frozenset({"exp", "ln", "log", "max", "min", "sin", "cos", "tan", "lim"})
-_MOST_TEX = 20_000
-
-
-def _math_pieces(formula: Element) -> Iterator[Characters | str]:
-    """Return the text of a ``math`` element, piece by piece: what the file has, and marks that it lacks."""
-    waiting: list[Element | Characters | str] = [formula]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Element):
-            if node.tag not in _LEFT_OUT:
-                waiting.extend(reversed(_parts(node)))
-        else:
-            yield node
-
-
-def _tex_text(tex: str) -> str:
-    match = _TEX_BODY.search(tex[:_MOST_TEX])
-    text = (match[1] or match[2]) if match else tex[:_MOST_TEX]
-    text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", f"{_END}\\1", text)
-    text = _TEX_SCRIPT.sub(lambda match: f"{_END}{'^' * (match[1] == '^')}{match[2] or ''}", text)
-    text = _TEX_FRACTION.sub(lambda match: f"{_END}{_grouped(match[1])}/{_grouped(match[2])}", text)
-    return " ".join(_TEX_COMMAND.sub(_tex_sign, text).replace(_END, "").split())
-
-
-def _parts(node: Element) -> list[Element | Characters | str]:
-    parts: list[Element | Characters] = list(node.elements)
-    written: list[Element | Characters | str]
-    match node.tag, parts:
-        case "msup", [under, above]:
-            written = [under, "^", *_group(above)]
-        case "msubsup", [under, below, above]:
-            written = [under, below, "^", *_group(above)]
-        case "mfrac", [above, below]:
-            written = [*_group(above), "/", *_group(below)]
-        case "mroot", [under, degree]:
-            written = ["√(", under, ")", degree]
-        case "msqrt", _:
-            written = ["√(", *parts, ")"]
-        case "mfenced", _:
-            written = [node.attributes.get("open", "("), *parts, node.attributes.get("close", ")")]
-        case (("mspace" | "mtr" | "mtd"), _):
-            written = [" ", *parts]
-        case _:
-            written = list(node.children)
-    return written
-
-
-def _group(part: Element | Characters) -> list[Element | Characters | str]:
-    leaf = isinstance(part, Characters) or sum(bool(piece.text.strip()) for piece in part.characters()) <= 1
-    return [part] if leaf else ["(", part, ")"]
-
-
-def _grouped(text: str) -> str:
-    return text if re.fullmatch(r"\s*[\w\0]*\s*", text) else f"({text})"
-
-
-def _tex_sign(match: re.Match[str]) -> str:
-    command = match[1]
-    if command is None:
-        return match[2] if (match[2] or " ") in "%&$#_{}" else "" if match[0] in "{}" else " "
-    if command in _TEX_NAMES:
-        return command
-    return _TEX_SIGNS.get(command) or html5.get(f"{command};", " ")
-
 
 _INLINE = frozenset({"xref", "sup"})
 
-_NUMBER = re.compile(r"\s*[-+\u2010-\u2015\u2212]?\s*\d+(?:\.\d+)?\s*")
+_DASHES = r"\u2010-\u2015\u2212-"
+_RANGE = re.compile(rf"\d+\s*[{_DASHES}]\s*\d+")
+_POWER = re.compile(rf"[+{_DASHES}]?\s*\d+(?:\.\d+)?|[+{_DASHES}]\s?\w[^\s,;]{{0,30}}|{_RANGE.pattern}")
+_TEN = re.compile(r"(?:^|[^\w.])10$")
+_MOST_TAIL = 3  # characters that show whether a number is 10
 NUMBERS = re.compile(r"\s*\d+(?:\s*[,;\u2010-\u2015-]\s*\d+)*\s*")
 _BETWEEN = re.compile(r"[\s,;\u2010-\u2015\u2212-]*")
 _OPENING = frozenset("[(")
@@ -99,18 +28,23 @@ class RunningText:
 
     def __init__(self) -> None:
         self._writer = TextWriter()
-        self._last = ""  # the last character that was written
+        self._tail = ""  # the last characters that were written
         self._visible = ""  # the last one that is no white space
         self._space: Characters | None = None  # white space at the end, which may have to go
         # The references that are being written: none, in brackets of the file, or in brackets that we add.
         self._run: Literal["none", "plain", "marked"] = "none"
         self._held: list[Characters] = []  # what may stand between two references
         self._raised: list[bool] = []  # for each open superscript or reference: whether it is set as a raised one
+        self._ends: list[str] = []  # for each of these, the mark at its end
         self._n_references = 0  # that are open
 
     @property
     def is_empty(self) -> bool:
         return not self._visible
+
+    @property
+    def _last(self) -> str:
+        return self._tail[-1:]
 
     def enter(self, element: Element) -> None:
         if element.tag not in _INLINE:
@@ -118,16 +52,26 @@ class RunningText:
         raised = any(self._raised) or _is_raised(element) or self._is_glued(element)
         self._raised.append(raised)
         self._n_references += element.tag == "xref"
-        if element.tag == "sup" and not raised and _NUMBER.fullmatch(element.text):
+        begin = end = ""
+        if element.tag == "sup" and not raised and (text := element.text) and _POWER.fullmatch(text):
             self._end_run()
-            if self._last.isdigit() or self._last == ")":
-                self.add_mark("^")
+            if self._is_power(text):
+                begin, end = in_brackets(text)
+                self.add_mark(f"^{begin}")
+        self._ends.append(end)
+
+    def _is_power(self, text: str) -> bool:
+        """Say whether a raised number belongs to the number before it; a range is a power of ten, or refers."""
+        is_behind_number = self._last.isdigit() or self._last == ")"
+        return is_behind_number and (_TEN.search(self._tail) is not None or not _RANGE.fullmatch(text))
 
     def leave(self, element: Element) -> None:
         """End an element within the paragraph, unless it began in the paragraph before."""
         if element.tag in _INLINE and self._raised:
             self._raised.pop()
             self._n_references -= element.tag == "xref"
+            if end := self._ends.pop():
+                self.add_mark(end)
 
     def add(self, piece: Characters) -> None:
         is_between = _BETWEEN.fullmatch(piece.text) is not None
@@ -155,15 +99,14 @@ class RunningText:
         self._writer.add_mark(" " if self._visible in _LABEL_STOPS else mark)
 
     def add_formula(self, formula: Element) -> str:
-        """Add a ``math`` or ``tex-math`` element; returns what was added, without marks."""
+        """Add a formula, such as a ``math`` element, in a line; returns what was added, without marks."""
         self._end_run()
         if formula.tag == "tex-math":
-            pieces = list(formula.characters())
-            text = _tex_text(formula.raw_text)
-            if text:
-                self._write(Characters(text, pieces[0].start, pieces[-1].stop))
+            places = list(formula.characters())
+            if text := formula_text(from_tex(formula.raw_text)):
+                self._write(Characters(text, places[0].start, places[-1].stop))
             return text
-        added = list(_math_pieces(formula))
+        added = list(line_of(formula))
         for piece in added:
             if isinstance(piece, str):
                 self.add_mark(piece)
@@ -199,7 +142,7 @@ class RunningText:
     def _end_run(self) -> None:
         if self._run == "marked":
             self._writer.add_mark("]")
-            self._last = "]"
+            self._tail = "]"
         self._run = "none"
         for held in self._held:
             self._write(held)
@@ -216,7 +159,7 @@ class RunningText:
         else:
             self._writer.add_replaced(piece.text, start=piece.start, stop=piece.stop)
         self._visible = visible[-1:] or self._visible
-        self._last = piece.text[-1:] if self._visible else ""
+        self._tail = (self._tail + piece.text)[-_MOST_TAIL:] if self._visible else ""
 
     def _write_space(self) -> None:
         if self._space is not None:

@@ -1,0 +1,120 @@
+"""Formulas of Word, as MathML has them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lxml import etree
+
+from evidencebench.papers.tree import Characters, Element
+
+_MOST_NESTED = 60
+_OFF = ("0", "off", "false")
+_NO_PARTS = frozenset({"del", "moveFrom"})  # what was deleted
+
+# Element of Word's formulas -> that of MathML, and what its parts are called in Word, in MathML's order.
+_ALIKE = {
+    "sSup": ("msup", ("e", "sup")),
+    "sSub": ("msub", ("e", "sub")),
+    "sSubSup": ("msubsup", ("e", "sub", "sup")),
+    "limLow": ("munder", ("e", "lim")),
+    "limUpp": ("mover", ("e", "lim")),
+    "m": ("mtable", ("mr",)),
+    "mr": ("mtr", ("e",)),
+    "eqArr": ("mtable", ("e",)),
+}
+
+
+def from_word(formula: etree._Element, depth: int = 0) -> Element:
+    """Return the tree of a formula of Word, or of a part of one."""
+    name = _local(formula)
+    if name == "t" or depth == _MOST_NESTED:
+        return _leaf("".join(formula.itertext()))
+    shown = [part for part in formula if isinstance(part.tag, str) and not _local(part).endswith("Pr")]
+    parts = _Parts([(_local(part), from_word(part, depth + 1)) for part in shown if _local(part) not in _NO_PARTS])
+    if name in _ALIKE:
+        tag, names = _ALIKE[name]
+        return Element(tag, children=[*parts(*names)])
+    make = _MAKERS.get(name)
+    return make(formula, parts) if make else Element("mrow", children=[*parts()])
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The parts of an element, by what they are called in Word."""
+
+    named: Sequence[tuple[str, Element]]
+
+    def __call__(self, *names: str) -> list[Element]:
+        return [part for name, part in self.named if name in names or not names]
+
+
+def _fraction(formula: etree._Element, parts: _Parts) -> Element:
+    attributes = {"linethickness": "0"} if _property(formula, "type") == "noBar" else {}
+    return Element("mfrac", attributes, [*parts("num"), *parts("den")])
+
+
+def _root(_: etree._Element, parts: _Parts) -> Element:
+    degree = [part for part in parts("deg") if part.text]
+    return Element("mroot" if degree else "msqrt", children=[*parts("e"), *degree])
+
+
+def _sum(formula: etree._Element, parts: _Parts) -> Element:
+    """Return a sum, a product or an integral with those of its limits that have a text."""
+    sign = _leaf(_property(formula, "chr", "\u222b"), "mo")
+    lower, upper = ([part for part in parts(name) if part.text] for name in ("sub", "sup"))
+    tag = "munderover" if lower and upper else "munder" if lower else "mover"
+    limited = Element(tag, children=[sign, *lower, *upper]) if lower or upper else sign
+    return Element("mrow", children=[limited, *parts("e")])
+
+
+def _fenced(formula: etree._Element, parts: _Parts) -> Element:
+    marks = {"open": ("begChr", "("), "separators": ("sepChr", "|"), "close": ("endChr", ")")}
+    given = {key: _property(formula, own, default) for key, (own, default) in marks.items()}
+    return Element("mfenced", given, [*parts("e")])
+
+
+def _before(_: etree._Element, parts: _Parts) -> Element:
+    scripts = [*parts("sub"), *parts("sup")]
+    return Element("mmultiscripts", children=[*parts("e"), Element("mprescripts"), *scripts])
+
+
+def _accent(formula: etree._Element, parts: _Parts) -> Element:
+    sign = _property(formula, "chr", "\u0302") if _local(formula) == "acc" else "\u00af"
+    return Element("mover", children=[*parts("e"), _leaf(sign, "mo")])
+
+
+def _phantom(formula: etree._Element, parts: _Parts) -> Element:
+    is_shown = _property(formula, "show", "1") not in _OFF
+    return Element("mrow" if is_shown else "mphantom", children=[*parts()])
+
+
+def _run(_: etree._Element, parts: _Parts) -> Element:
+    return _leaf("".join(part.raw_text for part in parts()))
+
+
+_MAKERS: dict[str, Callable[[etree._Element, _Parts], Element]] = {
+    "f": _fraction,
+    "rad": _root,
+    "nary": _sum,
+    "sPre": _before,
+    "d": _fenced,
+    "acc": _accent,
+    "bar": _accent,
+    "phant": _phantom,
+    "r": _run,
+}
+
+
+def _leaf(text: str, tag: str = "mi") -> Element:
+    return Element(tag, children=[Characters(text, 0, 0)] if text else [])
+
+
+def _local(element: etree._Element) -> str:
+    name: str = etree.QName(element).localname
+    return name
+
+
+def _property(element: etree._Element, name: str, default: str = "") -> str:
+    """Return a property of an element, such as the sign of its opening bracket; one without a value is empty."""
+    found = element.find(f"{{*}}{_local(element)}Pr/{{*}}{name}")
+    return default if found is None else next(iter(found.attrib.values()), "")
