@@ -23,22 +23,24 @@ _LISTS = {
     for word in frozenset.union(*(_WORDS[name] for name in _ABBREVIATIONS))
     for form in (word, word[0].upper() + word[1:])
 }
+_LONGEST_BRACKET = 200  # characters before a stop, in which an open bracket is looked for
 _LOOK_BACK = 40  # characters before a stop, in which the words before it are looked for
 
 _CLOSING = "\"'\u2019\u201d\u00bb)\\]}"
 _OPENING = "\"'\u2018\u201c\u00ab(\\[{"
 _BRACKETS_AND_QUOTES = _OPENING.replace("\\", "")
 _NUMBERS = r"\d{1,3}(?:[,\u2013-]\s?\d{1,3}){0,19}"
-# Sources cited behind the stop: "drug. [3,4] The" and, where they were raised, "drug.3, 4 The".
+# Sources cited behind the stop: "drug. [3,4] The", "drug. [3][4] The" and, where they were raised, "drug.3, 4 The".
 _CITED = (
-    rf"(?:\s?\[{_NUMBERS}\]|(?:(?<=[^\W\d_][.!?])|(?<=[)\]%][.!?])|(?<=[.!?][{_CLOSING}])){_NUMBERS}"
+    rf"(?:(?:\s?\[{_NUMBERS}\]|(?:(?<=[^\W\d_][.!?])|(?<=[)\]%][.!?])|(?<=[.!?][{_CLOSING}])){_NUMBERS}"
     r"|[\u00b9\u00b2\u00b3\u2070-\u2079]{1,9})"
+    rf"(?:[,;]?\s?\[{_NUMBERS}\]){{0,9}})"
 )
-# The gap is empty where white space is missing: "end.The". Every repeat is possessive or bounded, and the first begins
+# The gap is empty where white space is missing: "end.The", "20%.Mortality". Every repeat is possessive or bounded, and the first begins
 # at the first of several stops, so that the time is linear.
 _STOP = re.compile(
     rf"(?P<mark>[.!?\u2026](?<![.!?\u2026]{{2}})[.!?\u2026]*+)(?P<closing>[{_CLOSING}]{{0,8}}+){_CITED}?+"
-    r"(?P<gap>\s++(?=\S)|(?<=[a-z][a-z)\]][.!?])(?=[A-Z][a-z]))"
+    r"(?P<gap>\s++(?=\S)|(?:(?<=[a-z][a-z)\]][.!?])|(?<=[\d)]%[.!?])|(?<=[)\]][.!?]))(?=[A-Z][a-z]))"
     rf"(?=[{_OPENING}]{{0,4}}+(?P<word>[^\s,;:.!?\u2026()\[\]{{}}\"\u201d]{{0,40}}+)(?P<behind>.?))"
 )
 _GOES_ON = frozenset("=\u00b1<>\u2264\u2265+%/&.,;:!?)]}\u2026")
@@ -52,7 +54,13 @@ _INITIALS = re.compile(r"(?:[A-Z]\.-?){0,9}[A-Z]$")
 # A capital that is a label or a unit, as in "vitamin C", "X and Y" and "5 M", no initial.
 _LABEL = re.compile(rf"(?:\b[A-Z] (?:and|or|vs|to)|\d|\b(?i:{'|'.join(sorted(_WORDS['labels']))})) [A-Z]$")
 _CODE = re.compile(r"[#(]?[A-Z]{0,10}[\s:/#-]{0,2}\d|[IVX]+\b")
+_SUPPLEMENT = re.compile("(?i)suppl?$")
 _PART = re.compile(r"[-\u2013/)\].]")
+
+
+# What a sentence without a space behind its stop ends with; shorter words may be names of code, as in "data.Frame".
+_LEAST_GLUED = 5
+_NO_CODE = re.compile(r"[a-z]{5}$|[%)\]]$")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -71,19 +79,32 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 def _is_end(text: str, start: int, stop: re.Match[str]) -> bool:
     word = stop["word"]
     is_starter = word in _WORDS["starters"] and not (word == "A" and stop["behind"] == ".")
-    if not (is_starter or (stop["gap"] and _may_begin(text, stop))):
+    if not is_starter and not _may_begin(text, stop):
         return False
     if stop["mark"] != ".":
         return True
+    if word[:1].isdigit() and _is_in_brackets(text[max(start, stop.start() - _LONGEST_BRACKET) : stop.start()]):
+        return False
     window = text[max(start, stop.start() - _LOOK_BACK) : stop.start()]
     before = " ".join(part.lstrip(_BRACKETS_AND_QUOTES) for part in window.rsplit(maxsplit=3)[-3:])
     is_code = text[stop.end("mark")].isdigit() or (not is_starter and _CODE.match(text, stop.end()) is not None)
     return _ITEM.search(before) is None and _may_be_last(before, stop, is_code=is_code, is_starter=is_starter)
 
 
+def _is_in_brackets(before: str) -> bool:
+    """Say whether brackets are open at the end of a text, as in "(StataCorp. 2009)"."""
+    return before.rfind("(") > before.rfind(")")
+
+
 def _may_begin(text: str, stop: re.Match[str]) -> bool:
     # In small letters only with a sign or a digit, as in p53, or where no abbreviation can stand before.
     word = stop["word"]
+    if not stop["gap"]:
+        return (
+            len(word) >= _LEAST_GLUED
+            and word[1:].islower()
+            and _NO_CODE.search(text[max(0, stop.start() - 5) : stop.start()]) is not None
+        )
     if text[stop.end()] in _GOES_ON:
         return False
     is_plain = word.islower() and word[0].isalpha() and word[0] < "\u0370" and not any(map(str.isdigit, word))
@@ -97,11 +118,13 @@ def _may_be_last(before: str, stop: re.Match[str], *, is_code: bool, is_starter:
     if _INITIALS.match(last):
         return is_starter or (len(stop["word"]) > 1 and _LABEL.search(before) is not None)
     lists = _LISTS.get(last) or _LISTS.get(_PART.split(last)[-1]) or ()
-    if "before_number" in lists and is_code:
+    if "before_number" in lists and (is_code or (_SUPPLEMENT.match(last) and stop["word"] in _WORDS["numbered"])):
         return False
     if "never_last" in lists:
         return is_starter and bool(stop["closing"])
-    return is_starter or "seldom_last" not in lists
+    if "seldom_last" not in lists:
+        return True
+    return is_starter and stop.string[stop.end()] not in "(["  # "et al. [45] (Table 3)"
 
 
 _REFUSED = packaged_table(__file__, "refused.toml")
