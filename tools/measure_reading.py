@@ -58,7 +58,7 @@ class Figures:
 def measure(xml: Path, text: Path | None, figures: Figures) -> None:
     """Count one article; ``text`` is the data set's own plain text of it."""
     root = ET.parse(xml).getroot()  # noqa: S314 - the shared data
-    (article,) = articles_in(parse_xml(xml.read_bytes(), name=str(xml)))
+    (article,) = articles_in(parse_xml(xml.read_bytes(), name=str(xml)), name=str(xml))
     paper = read_article(article, str(xml))  # also one without its body
     ours = "".join(paper.sentences)
     theirs = "".join(_running_text(root))

@@ -14,13 +14,14 @@ from evidencebench.papers.blocks import each_paper
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import PARTS, BlockReader, UnitReader
 from evidencebench.papers.paper import Loss, Paper
-from evidencebench.papers.tree import NAMES, Characters, Element, beginning, decoded, parse_xml
+from evidencebench.papers.tree import NAMES, Characters, Element, beginning, decoded, parse_xml, without_ligatures
 from evidencebench.query import Kind
 
 # section_type, or else the beginning of type -> the sort that it is counted as, and the element of JATS for it.
 _LEFT_OUT = NAMES["bioc"]
 _NUMBER_IN_ID = re.compile(r"(?i)(?:^|[-_.])(?:t|tab|tbl|table|f|fig|figure)[-_.]?0*(\d{1,3})$")
 _TITLE = re.compile(r"(?:abstract_)?title(?:_(\d))?")
+_MOST_LEVELS = 7  # of sections
 _ID_PREFIX = "article-id_"
 _Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=10**12)]
 
@@ -54,15 +55,61 @@ def is_bioc_json(content: bytes) -> bool:
 def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
     text = decoded(content, name=name)
     try:
-        documents = [msgspec.convert(value, _Document) for value in _documents(msgspec.json.decode(text))]
+        documents = [msgspec.convert(value, _Document) for value in _documents(_values(text))]
     except BROKEN_JSON as error:
         raise UnreadableError(f"{name}: expected BioC JSON: {error}; get the file again") from error
-    return _papers(documents, name, "BioC JSON")
+    return _papers([_as_pmc(document) for document in documents], name, "BioC JSON")
 
 
 def read_bioc_xml(root: Element, name: str) -> Sequence[Paper | UnreadableError]:
     documents = [root] if root.tag == "document" else list(root.all("document"))
-    return _papers([_document(document, name) for document in documents], name, "BioC XML")
+    return _papers([_as_pmc(_document(document, name)) for document in documents], name, "BioC XML")
+
+
+def _values(text: str) -> Any:
+    """Decode a file of JSON, or one with a document a line."""
+    try:
+        return msgspec.json.decode(text)
+    except BROKEN_JSON:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines):
+            return [msgspec.json.decode(line) for line in lines]
+        raise
+
+
+# Beginning of a section's name in another dialect -> its section_type in that of PubMed Central.
+_TYPES = NAMES["bioc_types"]
+
+
+def _as_pmc(document: _Document) -> _Document:
+    """Return a document of another dialect with the infons of PubMed Central, and its titles as passages."""
+    if any(passage.infon("section_type") for passage in document.passages):
+        return document
+    passages: list[_Passage] = []
+    path: list[str] = []
+    for passage in document.passages:
+        given = [str(passage.infons.get(f"section_title_{level}") or "").strip() for level in range(1, _MOST_LEVELS)]
+        titles = [title for title in given if title] or _named(passage, "section")
+        name = passage.infon("iao_name_1") or (titles[0].lower() if titles else "")
+        sort = next((sort for sort, starts in _TYPES.items() if name.startswith(tuple(starts))), "")
+        for level, title in enumerate(titles, 1):
+            if path[:level] != titles[:level] and sort not in ("title", "abstract"):
+                infons = {"section_type": sort or "body", "type": f"title_{level}"}
+                passages.append(_Passage(offset=passage.offset, text=title, infons=infons))
+        path = titles or path
+        passages.append(
+            _Passage(
+                offset=passage.offset,
+                text=passage.text,
+                sentences=passage.sentences,
+                infons=passage.infons | ({"section_type": sort} if sort else {}),
+            )
+        )
+    return _Document(id=document.id, passages=passages)
+
+
+def _named(passage: _Passage, key: str) -> list[str]:
+    return [str(value)] if (value := passage.infons.get(key)) else []
 
 
 def _documents(root: Any) -> Iterator[Any]:
@@ -200,5 +247,5 @@ def _characters(passage: _Passage) -> list[Element | Characters]:
     for piece in [passage] if passage.text is not None else passage.sentences:
         if text := piece.text:
             stop = piece.offset + len(text)
-            characters += [Characters(text, piece.offset, stop), Characters(" ", stop, stop)]
+            characters += [Characters(without_ligatures(text), piece.offset, stop), Characters(" ", stop, stop)]
     return characters

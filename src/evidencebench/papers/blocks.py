@@ -12,7 +12,7 @@ import msgspec
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON, mark_of, packaged_table
 from evidencebench.papers.paper import Loss, PageBox, Paper, Place, SourcedText, SourceSpan, Unit
-from evidencebench.papers.tree import decoded
+from evidencebench.papers.tree import decoded, without_ligatures
 from evidencebench.query import Kind
 
 _WORDS = {name: frozenset(words.split()) for name, words in packaged_table(__file__, "abbreviations.toml").items()}
@@ -36,8 +36,8 @@ _CITED = (
     r"|[\u00b9\u00b2\u00b3\u2070-\u2079]{1,9})"
     rf"(?:[,;]?\s?\[{_NUMBERS}\]){{0,9}})"
 )
-# The gap is empty where white space is missing: "end.The", "20%.Mortality". Every repeat is possessive or bounded, and the first begins
-# at the first of several stops, so that the time is linear.
+# The gap is empty where white space is missing: "end.The", "20%.Mortality". Every repeat is possessive or bounded, and
+# the first begins at the first of several stops, so that the time is linear.
 _STOP = re.compile(
     rf"(?P<mark>[.!?\u2026](?<![.!?\u2026]{{2}})[.!?\u2026]*+)(?P<closing>[{_CLOSING}]{{0,8}}+){_CITED}?+"
     r"(?P<gap>\s++(?=\S)|(?:(?<=[a-z][a-z)\]][.!?])|(?<=[\d)]%[.!?])|(?<=[)\]][.!?]))(?=[A-Z][a-z]))"
@@ -161,7 +161,7 @@ def text_of(content: bytes, *, name: str) -> str:
             raise _refusal(name, "UTF-16 without a mark, or no text", "save it as UTF-8")
         if n_zeros:
             raise _refusal(name, "binary, with bytes of zero", "save its text as plain text first")
-    text = decoded(content, name=name)
+    text = without_ligatures(decoded(content, name=name))
     lines = list(islice(filter(None, map(str.strip, text.splitlines())), _MOST_LINES))
     n_tagged = sum(_TAGGED.match(line) is not None for line in lines)
     if lines and (_DOCUMENT.match(lines[0]) or n_tagged > _TAGGED_SHARE * len(lines)):

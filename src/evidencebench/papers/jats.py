@@ -1,10 +1,11 @@
 """JATS XML and its forerunner NLM, as PubMed Central and publishers give them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.lines import split_caption
@@ -14,6 +15,7 @@ from evidencebench.papers.text import RunningText
 from evidencebench.papers.tree import NAMES, Characters, Element, ElementEnd, lists_of
 from evidencebench.papers.units import Cell, UnitWriter
 from evidencebench.query import Kind
+from evidencebench.tables import shortened
 
 LEFT_OUT = lists_of("jats_left_out")
 """Element -> the sort that it is counted as where it is left out."""
@@ -75,7 +77,7 @@ class BlockReader:
                 self._enter(node)
                 self._open.append(node.tag)
                 waiting.append(ElementEnd(node))
-                waiting.extend(reversed(self._forms(node) if node.tag == "alternatives" else node.children))
+                waiting.extend(reversed(self._shown(node)))
         self._flush(self._kind)
         return self._blocks
 
@@ -133,6 +135,16 @@ class BlockReader:
             if self._units and kind is not Kind.HEADING:
                 self._units.n_paragraphs += 1
             self._blocks.append(Block(text=text, kind=kind, section=tuple(self._path) if section is None else section))
+
+    def _shown(self, element: Element) -> Sequence[Element | Characters]:
+        """Return what is read of an element: of several forms the best, and a label once that its title repeats."""
+        if element.tag == "alternatives":
+            return self._forms(element)
+        label, title = element.child("label"), element.child("title")
+        number = label.text.rstrip(" .") if label else ""
+        if not number or not title or not re.match(rf"{re.escape(number)}(?!\w)", title.text):
+            return element.children
+        return [child for child in element.children if child is not label]
 
     def _forms(self, alternatives: Element) -> list[Element | Characters]:
         """Return the best of several forms of the same thing, and count the others."""
@@ -323,19 +335,46 @@ def _end_title(element: Element) -> str:
 
 
 FORMAT = "JATS XML"
+_LONGEST_LIST = 100  # characters
 
 _WITHIN = frozenset({"sub-article", "response"})
 
 _BACK = lists_of("jats_back")
 
 
-def articles_in(root: Element) -> list[Element]:
-    """Return the articles of a file; one without a body stands for its sub-articles that have one."""
+def articles_in(root: Element, *, name: str) -> list[Element]:
+    """Return the articles of a file, and chapters; one without a body stands for its sub-articles that have one."""
     articles: list[Element] = []
-    for article in outermost(Element("", children=[root]), "article"):
+    for article in outermost(Element("", children=[root]), "article", "book-part"):
+        if others := {part.tag for part in article.elements} - _SETS["parts"]:
+            got = shortened(", ".join(sorted(others)), _LONGEST_LIST)
+            raise UnreadableError(
+                f"{name}: expected an article in JATS, got XML of another DTD, whose <{article.tag}> has: {got}; give "
+                "its JATS or PDF"
+            )
         within = [child for child in article.elements if child.tag in _WITHIN and child.child("body")]
-        articles.extend([article] if article.child("body") or not within else within)
+        translated = [child for child in within if _is_english_of(child, article)]
+        if translated:
+            articles.append(_as_article(translated[0], article))
+        else:
+            articles.extend([article] if article.child("body") or not within else within)
     return articles
+
+
+def _is_english_of(part: Element, article: Element) -> bool:
+    """Say whether a sub-article is the English translation of its article, as journals of SciELO have it."""
+    language = article.attributes.get("lang", "en")
+    is_english = part.attributes.get("lang", "").startswith("en") and not language.startswith("en")
+    return is_english and part.attributes.get("article-type") == "translation"
+
+
+def _as_article(translated: Element, article: Element) -> Element:
+    """Return a translation with the ids and the dates of its article."""
+    own = translated.child("front-stub") or Element("front-stub")
+    shared = [part for part in _meta(article).elements if part.tag in ("article-id", "pub-date")]
+    front = Element("front-stub", children=[*own.children, *shared])
+    rest = [part for part in translated.elements if part is not own]
+    return Element("article", translated.attributes, [front, *rest])
 
 
 def read_article(article: Element, name: str) -> Paper:
@@ -351,6 +390,9 @@ def read_article(article: Element, name: str) -> Paper:
             blocks += BlockReader(Kind.BODY, count, units).read(part)
         elif part.tag in ("back", "floats-group", "floats-wrap"):
             for inner in part.elements:
+                if _is_body(inner):
+                    blocks += BlockReader(Kind.BODY, count, units).read(inner)
+                    continue
                 units.read(inner)
                 leave_out(inner, LEFT_OUT.get(inner.tag) or _BACK.get(inner.tag, "other back matter"), count)
                 for tag in ("table-wrap", "fig") if inner.tag not in LEFT_OUT else ():  # of a section such as "Tables"
@@ -360,6 +402,19 @@ def read_article(article: Element, name: str) -> Paper:
             leave_out(part, _BACK[part.tag], count)
     text, ids = title[0].text.text if title else "", ids_of_article(article)
     return replace(units.paper(blocks, count, name=name, file_format=FORMAT, title=text, ids=ids), year=_year(meta))
+
+
+_METHODS = re.compile(r"(?i)\b(?:methods?|methodology|experimental (?:section|procedures?))\b")
+_OF_BODY = frozenset({"methods", "materials", "results", "subjects", "cases", "intro", "discussion", "conclusions"})
+
+
+def _is_body(part: Element) -> bool:
+    """Say whether a section behind the body is of the paper itself, as the methods of some journals are."""
+    if part.tag not in ("sec", "app"):
+        return False
+    title = part.child("title")
+    sorts = part.attributes.get("sec-type", "").lower().split("|")
+    return not _OF_BODY.isdisjoint(sorts) or (title is not None and _METHODS.search(title.text) is not None)
 
 
 def ids_of_article(article: Element) -> dict[str, str]:
@@ -376,13 +431,14 @@ def _year(meta: Element) -> int | None:
 
 def _meta(article: Element) -> Element:
     """Return what holds the title and the abstract: a ``front`` can do without ``article-meta``."""
-    front = article.child("front") or article.child("front-stub") or Element("front")
+    fronts = (article.child(tag) for tag in ("front", "front-stub", "book-part-meta"))
+    front = next(filter(None, fronts), Element("front"))
     return front.child("article-meta") or front
 
 
 def _title(meta: Element, count: Loss) -> list[Block]:
     group = meta.child("title-group") or Element("title-group")
-    parts = [part for part in group.elements if part.tag in ("article-title", "subtitle")]
+    parts = [part for part in group.elements if part.tag in ("article-title", "title", "subtitle")]
     for part in group.elements:
         if part.tag in ("trans-title-group", "trans-title", "trans-subtitle"):
             leave_out(part, "translated title", count)

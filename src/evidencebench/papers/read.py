@@ -26,7 +26,9 @@ from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
 # The outermost elements of papers in XML.
-_ROOTS = re.compile(r"articles?|(?:pmc-)?article-?set|oai-pmh|pubmedarticleset|tei(?:corpus)?|collection|document")
+_ROOTS = re.compile(
+    r"articles?|(?:pmc-)?article-?set|book-part(?:-wrapper)?|oai-pmh|pubmedarticleset|tei(?:corpus)?|collection|document"
+)
 
 
 def is_xml_paper(content: bytes) -> bool:
@@ -42,7 +44,7 @@ def read_xml(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
     root = parse_xml(content, name=name)
     if root.first("pubmedarticle", "pubmedbookarticle", "medlinecitation"):
         raise metadata_only(name, "XML of PubMed", "titles and abstracts")
-    if articles := articles_in(root):
+    if articles := articles_in(root, name=name):
         ids = [next(iter(ids_of_article(article).values()), "") for article in articles]
         return each_paper(articles, ids, read_article, name)
     if papers := ([root] if root.tag == "tei" else list(root.all("tei"))):

@@ -9,6 +9,7 @@ from html import unescape
 from html.entities import html5
 from sys import intern
 from typing import Never
+from unicodedata import normalize
 from xml.sax.saxutils import escape
 
 from lxml import etree
@@ -116,6 +117,14 @@ def decoded(content: bytes, *, name: str, declared: str = "utf-8", at_most: int 
     return text
 
 
+_LIGATURE = re.compile("[\ufb00-\ufb06]")
+
+
+def without_ligatures(text: str) -> str:
+    """Return a text with the letters of which a ligature, such as that of f and i, consists."""
+    return _LIGATURE.sub(lambda ligature: normalize("NFKC", ligature[0]), text)
+
+
 def beginning(content: bytes) -> str:
     """Return the text of a file's first bytes, as UTF-8 where it has no mark; what is broken is replaced."""
     mark, encoding = disk.mark_of(content)
@@ -219,7 +228,7 @@ class _TreeBuilder:
         self._open[-1].children.append(node)
 
     def _add_text(self, text: str) -> None:
-        if text:
+        if text := without_ligatures(text):
             start = self._n_characters
             self._n_characters += len(text)
             self._add(Characters(text, start, self._n_characters))

@@ -52,17 +52,18 @@ def read_epub(content: bytes, name: str) -> Paper:
     path = root.attributes.get("full-path", "") if root else ""
     book = parse_xml(members.get(path, b""), name=f"{name}: {path}")
     items = {item.attributes.get("id", ""): item.attributes for item in book.all("item")}
-    chapters = []
+    chapters: dict[str, str] = {}  # each once, however often the book names it
     for entry in book.all("itemref"):
         item = items.get(entry.attributes.get("idref", ""), {})
         target = unquote(item.get("href", "").partition("#")[0])
         chapter = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
         if chapter.encode() in members.get("META-INF/encryption.xml", b""):
             raise UnreadableError(f"{name}: {chapter}: expected an EPUB for everybody, got one that is encrypted")
-        if chapter in members and entry.attributes.get("linear") != "no" and "nav" not in item.get("properties", ""):
-            chapters.append(decoded(members[chapter], name=f"{name}: {chapter}"))
+        is_shown = entry.attributes.get("linear") != "no" and "nav" not in item.get("properties", "")
+        if is_shown and chapter in members and chapter not in chapters:
+            chapters[chapter] = decoded(members[chapter], name=f"{name}: {chapter}")
     title = next((element.text for element in book.all("title")), "")
-    text = "\n".join(chapters)
+    text = "\n".join(chapters.values())
     page = parse_html(_XML + text, name=name)
     heading = title_in(page, page, {"dc.title": title})
     if title and (heading is None or heading.text != title):

@@ -47,7 +47,7 @@ class ReviewSource:
 
 def read_review(content: bytes, *, file: str) -> ReviewSource:
     root = parse_xml(content, name=file)
-    articles = articles_in(root)
+    articles = articles_in(root, name=file)
     if len(articles) != 1:
         raise UnreadableError(
             f"{file}: expected one review in JATS XML, got {len(articles)} articles in <{root.tag}>; get the review's "

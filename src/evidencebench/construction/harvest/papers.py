@@ -70,7 +70,7 @@ def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *
 
 def _read_head(path: Path) -> tuple[dict[str, str], str]:
     def stated(content: bytes) -> tuple[dict[str, str], str]:
-        articles = articles_in(parse_xml(content, name=str(path)))
+        articles = articles_in(parse_xml(content, name=str(path)), name=str(path))
         if len(articles) != 1:
             return {}, UNKNOWN
         return normal_ids(ids_of_article(articles[0]).items()), licence_of(articles[0])
