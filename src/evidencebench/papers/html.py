@@ -106,7 +106,10 @@ def _parts(whole: Element) -> list[_Part]:
 
 
 # Which elements are left out, and the sort that they are counted as: table of the file -> word -> sort.
-_SORTS = {table: lists_of(table) for table in ("tags", "roles", "names", "titles")}
+_SORTS = {table: lists_of(table) for table in ("tags", "roles", "names", "words", "titles")}
+_WORD_OF_NAME = re.compile("[a-z]+")
+_NEVER_SECTIONS = frozenset({"cookie", "cookies", "consent", "onetrust", "gdpr", "footer", "newsletter"})
+_FOOTNOTE = re.compile(r"\bltx_note\b|(?<!-)\bfootnote\b(?!-?(?:ref|mark|link|back|anchor|number))")
 
 
 def sort_left_out(element: Element) -> str | None:
@@ -117,9 +120,19 @@ def sort_left_out(element: Element) -> str | None:
     if element.tag == "table":  # one that holds another one, or headings, lays the page out, as on old sites
         return None if element.first("table", "h1", "h2", "h3") else "table"
     sort = _SORTS["tags"].get(element.tag) or _SORTS["roles"].get(attributes.get("role", ""))
-    if sort or element.tag not in BLOCKS or element.tag in ("body", "html", "main"):
+    if sort or element.tag in ("body", "html", "main"):
         return sort
-    return next((_SORTS["names"][name] for name in names_of(element) if name in _SORTS["names"]), None)
+    if element.tag not in BLOCKS:
+        return "footnote" if _FOOTNOTE.search(attributes.get("class", "").lower()) else None
+    named = (_SORTS["names"][name] for name in names_of(element) if name in _SORTS["names"])
+    return next(named, None) or _sort_by_words(element)
+
+
+def _sort_by_words(element: Element) -> str | None:
+    """Return the sort that the words of an element's class announce; of its id, only what no section is called."""
+    classes = set(_WORD_OF_NAME.findall(element.attributes.get("class", "").lower()))
+    own_id = set(_WORD_OF_NAME.findall(element.attributes.get("id", "").lower())) & _NEVER_SECTIONS
+    return next((_SORTS["words"][word] for word in sorted(classes | own_id) if word in _SORTS["words"]), None)
 
 
 def names_of(element: Element) -> list[str]:
@@ -132,6 +145,45 @@ def sort_of_section(title: str) -> str | None:
     section = section_of(title)
     is_left_out = section in (SectionSort.REFERENCES, SectionSort.BACK_MATTER)
     return _SORTS["titles"].get(plain_title(title)) or (section.value if section and is_left_out else None)
+
+
+# What a page says of its lists of other papers: how these were chosen, and what they are.
+_CHOSEN = re.compile(
+    r"(?i)\b(?:recommend|suggest|related|similar|citing|trending|popular|latest|featured|most|more|further|also|next|other"
+    r"|for you|like)\w*"
+)
+_OTHERS = re.compile(
+    r"(?i)\b(?:articles?|papers?|contents?|read(?:s|ing)?|stories|posts?|publications?|view(?:ed|s)?|like|for you)\b"
+)
+_MOST_WORDS_OF_OTHERS = 6
+_APPENDIX = re.compile(
+    r"(?i)append|supplement|supporting|additional|extended data|glossary|abbreviat|nomenclature|[A-Z][.\d]*:?\s"
+)
+
+
+def sections_of_others(root: Element, *, is_page: bool) -> dict[int, str]:
+    """Return id of heading -> sort, for the sections of a page that are not its paper's.
+
+    These are, behind the last section that papers have, lists of other papers; and all that a page has behind the
+    references, but appendices.
+    """
+    headings = [heading for heading in root.all(*HEADINGS) if heading.text]
+    sections = [section_of(heading.text) for heading in headings]
+    last = max((n for n, section in enumerate(sections) if section is SectionSort.BODY), default=-1)
+    of_references = [n for n, section in enumerate(sections) if section is SectionSort.REFERENCES]
+    found: dict[int, str] = {}
+    for number, heading in enumerate(headings[last + 1 :], last + 1):
+        if (
+            len(heading.text.split()) <= _MOST_WORDS_OF_OTHERS
+            and _CHOSEN.search(heading.text)
+            and _OTHERS.search(heading.text)
+        ):
+            found[id(heading)] = "navigation"
+        elif is_page and of_references and number > of_references[-1] and sections[number] is None:
+            is_deeper = heading.tag > headings[of_references[-1]].tag
+            if not is_deeper and not _APPENDIX.match(heading.text):
+                found[id(heading)] = "behind the references"
+    return found
 
 
 _PARAGRAPHS = frozenset(NAMES["html"]["paragraphs"])
@@ -161,9 +213,10 @@ class _Around:
 
 
 class SectionFinder:
-    def __init__(self, *, title: Element | None, count: Loss) -> None:
+    def __init__(self, *, title: Element | None, count: Loss, is_page: bool) -> None:
         self.abstract, self.body = Element("abstract"), Element("body")
-        self._title, self._count = title, count
+        self._title, self._count, self._is_page = title, count, is_page
+        self._of_others: dict[int, str] = {}
         self.title = self._inline(title) if title else Element("title")
         self._around = _Around(self.body)
         self._outer: list[_Around] = []  # around the element that holds the abstract
@@ -176,6 +229,7 @@ class SectionFinder:
     def find(self, root: Element) -> None:
         """Fill ``abstract`` and ``body`` with the sections of an element."""
         with_blocks = _with_blocks(root)
+        self._of_others = sections_of_others(root, is_page=self._is_page)
         waiting: list[Element | Characters | ElementEnd] = [root]
         while waiting:
             node = waiting.pop()
@@ -247,7 +301,9 @@ class SectionFinder:
         around.outline.enter(text, level=HEADINGS.index(heading.tag) + 1)
         depth = len(around.outline.path) - 1
         del around.sections[depth:], around.sorts[depth:]
-        around.sorts.append("further abstract" if is_abstract and self.abstract.children else sort_of_section(text))
+        is_further = is_abstract and bool(self.abstract.children)
+        sort = self._of_others.get(id(heading)) or sort_of_section(text)
+        around.sorts.append("further abstract" if is_further else sort)
         if is_abstract and not self.abstract.children:
             self._begin_abstract()
             section = self.abstract
@@ -469,7 +525,7 @@ def paper_of_page(
     """
     count = Loss() if count is None else count
     keep_one_form(root)
-    finder = SectionFinder(title=title, count=count)
+    finder = SectionFinder(title=title, count=count, is_page=page_text is not None)
     finder.find(root)
     if page_text is not None:
         n_abstract = n_visible(finder.abstract.raw_text)

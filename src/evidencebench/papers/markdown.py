@@ -216,6 +216,12 @@ _MARKS = re.compile(
 )
 
 
+# Anchors before a heading, as marker writes them: behind its signs, they keep it a heading.
+_ANCHORED = re.compile(
+    r"^(?P<anchors>(?:<(?:span|a)\b[^<>\n]{0,200}></(?:span|a)>){1,20})(?P<signs>#{1,6}[ \t]+)", re.MULTILINE
+)
+
+
 def is_markdown(content: bytes) -> bool:
     """Say whether content is Markdown: has its marks, or headings with ``#`` over more than one sentence a line."""
     try:
@@ -231,7 +237,7 @@ def is_markdown(content: bytes) -> bool:
 
 
 def read_markdown(content: bytes, name: str) -> Paper:
-    text = decoded(content, name=name, at_most=MOST_CHARACTERS)
+    text = _ANCHORED.sub(r"\g<signs>\g<anchors>", decoded(content, name=name, at_most=MOST_CHARACTERS))
     front = _FRONT_MATTER.match(text)
     body = with_levels(parse_markdown(text, start=front.end() if front else 0))
     title = next((element for element in body.elements if element.text and not element.first("figure")), None)

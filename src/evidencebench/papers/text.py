@@ -37,6 +37,7 @@ class RunningText:
         self._raised: list[bool] = []  # for each open superscript or reference: whether it is set as a raised one
         self._ends: list[str] = []  # for each of these, the mark at its end
         self._n_references = 0  # that are open
+        self._is_next = False  # whether a reference begins right behind another one
 
     @property
     def is_empty(self) -> bool:
@@ -51,7 +52,9 @@ class RunningText:
             return
         raised = any(self._raised) or _is_raised(element) or self._is_glued(element)
         self._raised.append(raised)
-        self._n_references += element.tag == "xref"
+        if element.tag == "xref":
+            self._n_references += 1
+            self._is_next = self._run == "marked"
         begin = end = ""
         if element.tag == "sup" and not raised and (text := element.text) and _POWER.fullmatch(text):
             self._end_run()
@@ -134,6 +137,9 @@ class RunningText:
             self._run = "plain" if is_open else "marked"
             self._write_space()
             self._writer.add_mark((" " if is_apart else "") + ("" if is_open else "["))
+        if text and self._is_next and not self._held and self._last.isalnum() and text[:1].isalnum():
+            self._writer.add_mark(",")
+        self._is_next = self._is_next and not text
         for held in self._held:
             self._write(held)
         self._held.clear()
