@@ -56,6 +56,7 @@ def read_docx(content: bytes, name: str) -> Paper:
             archive.writestr(path, _made_ready(member, count, f"{name}: {path}") if is_text else member)
     held.seek(0)
     styles = "\n".join(f"p[style-name='{style}'] => {element}" for style, element in _STYLES.items())
+    styles += f"\np.{_GUESSED} => h1.{_GUESSED}:fresh"
     try:
         html = mammoth.convert_to_html(held, style_map=styles, convert_image=lambda _: []).value
     except Exception as error:  # a damaged file can make it fail in any way
@@ -91,6 +92,7 @@ def _made_ready(member: bytes, count: Loss, where: str) -> bytes:
     for frame in list(root.iter("{*}framePr")):
         if _value(frame, "dropCap") in ("drop", "margin"):
             _join_to_next(frame.getparent().getparent())
+    _mark_title(root)
     written: bytes = etree.tostring(root)
     return written
 
@@ -105,6 +107,41 @@ def _read_properties(run: etree._Element, count: Loss) -> None:
     elif font.startswith(_SYMBOL_FONTS):
         for text in run.findall("{*}t"):
             _replace(text, list(_signs(text, font)))
+
+
+_GUESSED = "evidencebenchTitle"  # the style that we give to a title that has none
+_MOST_FRONT = 12  # paragraphs up to the abstract, among which the title is
+
+
+def _mark_title(root: etree._Element) -> None:
+    """Give a style to the paragraph before the first known title whose type is larger than that of all others there."""
+    body = root.find("{*}body")
+    front: list[tuple[tuple[int, bool], etree._Element]] = []
+    for paragraph in body.iterchildren("{*}p") if body is not None else ():
+        text = "".join(paragraph.itertext()).strip()
+        if is_known_title(text) or len(front) == _MOST_FRONT:
+            break
+        if text:
+            front.append((_type_of(paragraph), paragraph))
+    front.sort(key=lambda one: one[0], reverse=True)
+    if len(front) < 2 or front[0][0] == front[1][0]:  # noqa: PLR2004 - the first and another
+        return
+    title = front[0][1]
+    properties = title.find("{*}pPr")
+    if properties is None:
+        properties = etree.Element(etree.QName(etree.QName(title).namespace, "pPr"))
+        title.insert(0, properties)
+    if properties.find("{*}pStyle") is None:
+        style = etree.SubElement(properties, etree.QName(etree.QName(title).namespace, "pStyle"))
+        style.set(etree.QName(etree.QName(title).namespace, "val"), _GUESSED)
+
+
+def _type_of(paragraph: etree._Element) -> tuple[int, bool]:
+    """Return how large the type of a paragraph is, in half points, 0 where that is not said, and whether it is bold."""
+    sizes = [_value(size, "val") for size in paragraph.findall("{*}r/{*}rPr/{*}sz")]
+    runs = paragraph.findall("{*}r")
+    is_bold = bool(runs) and all(run.find("{*}rPr/{*}b") is not None for run in runs)
+    return max((int(size) for size in sizes if size.isdigit()), default=0), is_bold
 
 
 def _value(element: etree._Element, name: str) -> str:
@@ -169,6 +206,7 @@ _CAPTION = re.compile(r"<figure><figcaption>((?:(?!<figure>).)*?)</figcaption></
 _KEYWORDS = re.compile(r"(?i)<p>(?=(?:<strong>|<em>)*key ?-?words?\b)")
 # Raised numbers that are sources, no powers: several of them, or one behind a stop.
 _CITED = re.compile(r"(?<!\b10)<sup>(\d+(?:[,\u2013-]\s?\d+)+|(?<=[.,;:)]<sup>)\d+)</sup>")
+_GUESSED_TITLE = re.compile(rf'<h1 class="{_GUESSED}">(?P<text>.*?)</h1>')
 _LONGEST_TITLE, _MOST_WORDS = 300, 12
 _STOPPED = re.compile(r"[.!;:,]$")
 
@@ -182,6 +220,9 @@ def _with_headings(html: str) -> str:
         level = level_of(title) + 1 if number_of(title) or section_of(title) else 6  # below those that have a style
         return f"<h{level}>{match['title']}</h{level}>" if is_title or is_known_title(title) else match[0]
 
+    if "<h1>" in html:
+        html = _GUESSED_TITLE.sub(r"<p>\g<text></p>", html)
+    html = html.replace(f'<h1 class="{_GUESSED}">', "<h1>")
     first = _FIRST.match(html)
     if first and "<h1>" not in html:
         title = re.sub(r"<[^>]*>", "", first["text"]).strip()
