@@ -151,6 +151,10 @@ class FrontSearch:
     def _is_label(self, at: int, start: int, labels: Sequence[int], *, is_named: bool) -> bool:
         """Whether a heading stands within the abstract: the first right behind its heading, the others alike."""
         text = self._texts[at]
+        if not is_named or section_of(self._texts[start]) is None:  # the abstract's text stands behind its word
+            is_of_body = self._has_body_type(at + 1) and not self._has_body_type(start)
+            if is_of_body and at > start:
+                return False
         is_known, name = is_abstract_part(text), name_of(text)
         rank = self._headings.get(at)
         if name in {name_of(self._texts[label]) for label in labels} or not rank:

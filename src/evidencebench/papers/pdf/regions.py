@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from evidencebench.papers.lines import captioned
 from evidencebench.papers.pdf.lines import PrintedLine
-from evidencebench.papers.pdf.paragraphs import is_abstract_part, section_of
+from evidencebench.papers.pdf.paragraphs import ENDED, is_abstract_part, section_of
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.sections import SectionSort, number_of
 
@@ -112,12 +112,14 @@ class PageFloat:
 def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[PrintedLine], list[PageFloat]]:
     """Return the lines that are read, in reading order, and the others; those of each page come in reading order."""
     body, width, step = _usual(pages)
+    font = _usual_font(pages, body)
     all_read: list[PrintedLine] = []
     all_floats: list[PageFloat] = []
     is_references = is_end = False
     for number, lines in enumerate(pages):
         rows = _rows(lines, max(_NEXT, _FARTHER * step))
         _find_text(rows, body, width)
+        _find_short_sentences(rows, body, font)
         _find_captions(rows)
         is_late = number >= _LATE * len(pages)
         first_text = next((at for at, row in enumerate(rows) if row.is_text), len(rows))
@@ -181,6 +183,15 @@ def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]
     return body, max(widths, key=widths.__getitem__, default=1), min(step, _MOST_STEP)
 
 
+def _usual_font(pages: Sequence[Sequence[PrintedLine]], body: float) -> str:
+    """Return the name of the font of most characters in the size of the text."""
+    fonts: Counter[str] = Counter()
+    for line in (line for lines in pages for line in lines):
+        if abs(line.style.size - body) < _FLUSH:
+            fonts[line.style.name] += len(line.glyphs)
+    return max(fonts, key=fonts.__getitem__, default="")
+
+
 def _rows(lines: Sequence[PrintedLine], reach: float) -> list[_TextRow]:
     rows: list[_TextRow] = []
     for line in lines:
@@ -215,6 +226,29 @@ def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
     for row in rows:  # a paragraph of one line
         is_sentence = row.text[0].isupper() and row.text[-1] in ".:?!" and row.n_small_words > _LEAST_SMALL_WORDS
         row.is_text |= is_sentence and abs(row.size - body) < _LARGER and row.is_wordy and not row.look[0]
+
+
+def _find_short_sentences(rows: Sequence[_TextRow], body: float, font: str) -> None:
+    """Find short sentences, as "None." below "Harms": in the type of the text, alone, below text or a heading."""
+    for above, row in pairwise(rows):
+        is_plain = row.lines[0].style.name == font and abs(row.size - body) < _FLUSH and not any(row.look)
+        is_sentence = ENDED.search(row.text) is not None and section_of(row.text) is None
+        begins = row.text[0].isupper() or (_ITEM.match(row.text) is not None and row.n_small_words > 0)
+        is_below = _ABOUT_SIZE < (row.baseline - above.baseline) / row.size < row.reach and row.overlaps(above)
+        is_headed = any(above.look) or above.size > body + _LARGER
+        is_at_left = row.left - row.lines[0].column[0] < _INDENT * row.size
+        if is_plain and is_sentence and begins and is_below and is_at_left and (above.is_text or is_headed):
+            row.is_text = row.is_text or _is_alone(rows, row)
+
+
+def _is_alone(rows: Sequence[_TextRow], row: _TextRow) -> bool:
+    """Whether nothing stands beside a row, as a cell of a table would."""
+    return not any(
+        other is not row
+        and abs(other.baseline - row.baseline) < _LEVEL * row.size
+        and other.lines[0].column == row.lines[0].column
+        for other in rows
+    )
 
 
 def _is_full(row: _TextRow, width: float) -> bool:
@@ -258,8 +292,9 @@ def _begins(row: _TextRow, below: _TextRow, width: float) -> bool:
     is_flush = max(abs(row.left - below.left), abs(row.right - below.right)) < _FLUSH * row.size
     is_long = row.is_wordy and (_is_full(row, width) or row.n_small_words >= _LEAST_SMALL_WORDS)
     is_wide = is_long and row.right > below.left + _WIDE * width
-    is_within = -_LEAST_INDENT < (row.left - below.left) / row.size < _INDENT
-    return is_within and row.is_beside(below) and (is_flush or is_wide)
+    is_item = _ITEM.match(row.text) is not None and row.left < below.left  # the first line of a list's item hangs
+    is_within = -(_INDENT if is_item else _LEAST_INDENT) < (row.left - below.left) / row.size < _INDENT
+    return is_within and row.is_beside(below) and (is_flush or is_wide or (is_item and row.is_unfinished))
 
 
 def _find_captions(rows: Sequence[_TextRow]) -> None:

@@ -1,5 +1,6 @@
 """What each paragraph of a PDF is: title, heading, abstract, body, or something that is left out."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -125,10 +126,28 @@ def _title(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> int:
         and len(paragraph.text.split()) >= _LEAST_TITLE_WORDS
         and len(paragraph.text) <= _LONGEST_TITLE
     }
+    for at in [at for at in sizes if _names_journal(paragraphs, at)]:
+        if any(sizes[other] > body.size + _LARGER for other in sizes if other > at):
+            del sizes[at]
     largest = max(sizes, key=sizes.__getitem__, default=0)
     if sizes and sizes[largest] > body.size + _LARGER:
         return largest
     return 0 if 0 in sizes and _is_heading(paragraphs[0]) and section_of(paragraphs[0].text) is None else -1
+
+
+_JOURNAL = re.compile(
+    r"(?i)\b(?:journal|annals|archives|proceedings|transactions|letters|bulletin|reviews?|acta|quarterly|magazine)\b"
+)
+_ISSUE = re.compile(r"(?i)\b(?:vol(?:ume)?|issue|no|number|issn|doi)\b\.?[\s:]*[\d(]|\bissn\b|https?://|www\.")
+_LONGEST_JOURNAL = 10  # words
+
+
+def _names_journal(paragraphs: Sequence[PrintedParagraph], at: int) -> bool:
+    """Whether a paragraph names the journal: by its words, or since its volume or address stands right below."""
+    text = paragraphs[at].text
+    below = paragraphs[at + 1].text if at + 1 < len(paragraphs) else ""
+    is_short = len(text.split()) <= _LONGEST_JOURNAL
+    return is_short and (_JOURNAL.search(text) is not None or _ISSUE.search(below[:_LONGEST_TITLE]) is not None)
 
 
 def _is_heading(paragraph: PrintedParagraph) -> bool:
