@@ -138,3 +138,41 @@ def test_each_document_of_a_collection_is_a_paper_with_a_name_of_its_own_or_meta
     names = [one.name for one in papers if isinstance(one, Paper)]
     assert names == ["tea.json#1", "tea.json#2", "tea.json#8", "tea.json#4"]
     assert all(part in str(last) for part in ("tea.json#9: BioC JSON", "metadata only"))
+
+
+def _document(number: int) -> dict[str, Any]:
+    return {
+        "id": f"PMC{number}",
+        "passages": passages([("TITLE", "front", "Tea"), ("METHODS", "paragraph", "We asked.")]),
+    }
+
+
+def test_documents_may_stand_a_line_each() -> None:
+    lines = "\n".join(json.dumps(_document(number)) for number in (1, 2)) + "\n"
+    papers = read_all_content(lines.encode(), name="tea.jsonl")
+    assert [paper.sentences for paper in papers if isinstance(paper, Paper)] == [("Tea", "We asked.")] * 2
+
+
+@pytest.mark.parametrize("dialect", ["iao", "section"])
+def test_sections_of_other_dialects_are_read(dialect: str) -> None:
+    def infons(*titles: str, name: str) -> dict[str, str]:
+        if dialect == "section":
+            return {"section": titles[-1] if titles else name}
+        return {f"section_title_{level}": title for level, title in enumerate(titles, 1)} | {"iao_name_1": name}
+
+    given = [
+        (infons(name="document title") if dialect == "iao" else infons("Title", name=""), "Tea"),
+        (infons("Abstract", name="textual abstract section"), "It fell."),
+        (infons("Methods", name="methods section"), "We asked."),
+        (infons("Methods", "People", name="methods section"), "They came."),
+        (infons("References", name="references section"), "1. Lee."),
+    ]
+    made = [{"offset": 20 * at, "infons": one, "text": text} for at, (one, text) in enumerate(given)]
+    paper = read_content(json.dumps({"id": "1", "passages": made}).encode(), name="tea.json")
+    people = ("Methods/People", "normal", "They came.") if dialect == "iao" else ("People", "normal", "They came.")
+    assert paper.title == "Tea"
+    assert [row for row in outline(paper) if row[1] != "section"] == [
+        ("Abstract", "abstract", "It fell."),
+        ("Methods", "normal", "We asked."),
+        people,
+    ]

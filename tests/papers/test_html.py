@@ -177,3 +177,67 @@ def test_old_tables_that_hold_the_page_are_read() -> None:
     assert paper.sentences[:2] == ("Methods", "We asked 120 adults about tea, and no one else.")
     assert paper.loss.left_out["table"].n_characters == 1
     assert paper.loss.left_out["other text"].n_characters == 4
+
+
+_LONG = "<p>We gave tea to one hundred and twenty adults with high pressure in three towns of the north.</p>" * 3
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Recommended articles", "People also read", "Citing articles", "Related content", "Similar articles",
+        "You may also like", "More from this journal's articles", "Most read articles", "Other articles by the authors",
+        "Latest articles", "Suggested reading", "Trending papers",
+    ],
+)  # fmt: skip
+def test_lists_of_other_papers_behind_the_article_are_not_its_text(title: str) -> None:
+    page = f"<article><h1>Tea</h1><h2>Results</h2>{_LONG}<h2>{title}</h2><p>Cocoa lowered the pressure of pilots.</p>"
+    paper = read_content(f"<html><body>{page}</article></body></html>".encode(), name="tea.html")
+    assert not any("Cocoa" in sentence for sentence in paper.sentences)
+    assert "navigation" in paper.loss.left_out
+
+
+@pytest.mark.parametrize(
+    "title", ["Comparison with other studies", "Related work", "Most cited articles", "Next steps"]
+)
+def test_sections_of_the_paper_that_sound_alike_are_read(title: str) -> None:
+    page = f"<article><h1>Tea</h1><h2>{title}</h2><p>Cocoa lowered it too.</p><h2>Results</h2>{_LONG}"
+    paper = read_content(f"<html><body>{page}</article></body></html>".encode(), name="tea.html")
+    assert "Cocoa lowered it too." in paper.sentences
+
+
+def test_what_a_page_has_behind_the_references_is_not_its_text_but_for_appendices() -> None:
+    behind = "<h2>Who we are</h2><p>We print many books here.</p><h2>Appendix A</h2><p>Which tea did you drink?</p>"
+    page = f"<article><h1>Tea</h1><h2>Results</h2>{_LONG}<h2>References</h2><p>1. Lee.</p>{behind}"
+    paper = read_content(f"<html><body>{page}</article></body></html>".encode(), name="tea.html")
+    assert paper.sentences[-2:] == ("Appendix A", "Which tea did you drink?")
+    assert paper.loss.left_out["behind the references"].n_elements == 1
+
+
+@pytest.mark.parametrize(
+    "banner",
+    [
+        '<div id="onetrust-consent-sdk">{}</div>', '<div class="cookie-policy">{}</div>',
+        '<div class="site-footer">{}</div>',
+        '<div class="gdpr-notice">{}</div>', '<div class="newsletter-signup">{}</div>', '<div id="footer">{}</div>',
+    ],
+)  # fmt: skip
+def test_banners_and_footers_are_not_its_text(banner: str) -> None:
+    other = banner.format("<p>We use many small files to make our site a better one for all of our readers.</p>")
+    page = f"<html><body>{other}<div><h1>Tea</h1><h2>Results</h2>{_LONG}</div>{other}</body></html>"
+    assert not any("small files" in one for one in read_content(page.encode(), name="tea.html").sentences)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        '<span class="ltx_note ltx_role_footnote"><sup>1</sup><span>See the site.</span></span>',
+        '<span class="footnote">See the site.</span>',
+        '<span role="doc-footnote">See the site.</span>',
+    ],
+)
+def test_a_footnote_within_a_sentence_is_left_out(note: str) -> None:
+    page = f"<article><h1>Tea</h1><h2>Results</h2><p>Tea is drunk in the north.{note} It is cheap too.</p>{_LONG}"
+    paper = read_content(f"<html><body>{page}</article></body></html>".encode(), name="tea.html")
+    assert paper.sentences[2:4] == ("Tea is drunk in the north.", "It is cheap too.")
+    assert "footnote" in paper.loss.left_out

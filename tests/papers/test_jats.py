@@ -285,3 +285,83 @@ def test_all_text_is_kept_in_order_where_its_span_says_whatever_the_article_is_l
         assert end <= span.start < span.stop
         end = span.stop
         assert marks.sub("", bare(text[span.start : span.stop])) == marks.sub("", bare(sentence))
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("10<sup>6\u20138</sup> cells", "10^(6\u20138) cells"),
+        ("\u00d710<sup>6-8</sup> cells", "\u00d710^(6-8) cells"),
+        ("2<sup>\u2212\u0394\u0394Ct</sup> method", "2^\u2212\u0394\u0394Ct method"),
+        ("10<sup>\u22126.5</sup> M", "10^\u22126.5 M"),
+        ("(1 + r)<sup>-2n</sup>", "(1 + r)^(-2n)"),
+        ("in 2010<sup>6\u20138</sup> and CD4<sup>+</sup>", "in 20106\u20138 and CD4+"),  # sources, no power
+        ("the 5<sup>th</sup> and m<sup>2</sup>", "the 5th and m2"),
+        (
+            'trials.<sup><xref ref-type="bibr" rid="a">7</xref><xref ref-type="bibr" rid="b">8</xref></sup>',
+            "trials.[7,8]",
+        ),
+        ("the \ufb01rst o\ufb03ce", "the first office"),
+        ("the &#xFB01;rst", "the first"),
+    ],
+)
+def test_raised_numbers_and_ligatures(markup: str, text: str) -> None:
+    assert in_body(f"<p>Tea {markup}</p>") == [f"Tea {text}"]
+
+
+@pytest.mark.parametrize(
+    ("label", "title", "heading"),
+    [("2.", "2. Methods", "2. Methods"), ("2", "Methods", "2 Methods"), ("2", "24 hours", "2 24 hours")],
+)
+def test_a_label_that_the_title_repeats_stands_once(label: str, title: str, heading: str) -> None:
+    body = f"<sec><label>{label}</label><title>{title}</title><p>We asked.</p></sec>"
+    assert in_body(body) == [heading, "We asked."]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<sec sec-type="methods"><title>Online</title>{}</sec>',
+        "<sec><title>Online Methods</title>{}</sec>",
+        "<app><title>Experimental procedures</title>{}</app>",
+    ],
+)
+def test_methods_behind_the_body_are_read(part: str) -> None:
+    paper = paper_of("<p>Tea lowers it.</p>", back=f"<back>{part.format('<p>We asked.</p>')}</back>")
+    assert paper.sentences[-1] == "We asked."
+
+
+def test_an_appendix_of_other_things_is_left_out() -> None:
+    paper = paper_of("<p>Tea lowers it.</p>", back="<back><app><title>Questions</title><p>Which tea?</p></app></back>")
+    assert paper.sentences[-1] == "Tea lowers it."
+    assert "appendix" in paper.loss.left_out
+
+
+@pytest.mark.parametrize("parts", ["<header/><body><p>Tea.</p></body>", "<info/><section><para>Tea.</para></section>"])
+def test_an_article_of_another_dtd_is_refused_by_its_parts(parts: str) -> None:
+    with pytest.raises(
+        UnreadableError, match=r"^tea.xml: expected an article in JATS, .*<article> has: .*JATS or PDF$"
+    ):
+        read_content(f"<article>{parts}</article>".encode(), name="tea.xml")
+
+
+def test_the_english_translation_of_an_article_is_the_paper() -> None:
+    own = "<front-stub><title-group><article-title>Tea</article-title></title-group></front-stub>"
+    article_xml = (
+        '<article xml:lang="pt"><front><article-meta><article-id pub-id-type="doi">10.1/cha</article-id><title-group>'
+        "<article-title>O ch\u00e1</article-title></title-group></article-meta></front><body><p>O ch\u00e1.</p></body>"
+        f'<sub-article article-type="translation" xml:lang="en">{own}<body><p>Tea is good.</p></body></sub-article>'
+        "</article>"
+    )
+    paper = read_content(article_xml.encode(), name="tea.xml")
+    assert (paper.sentences, paper.ids) == (("Tea", "Tea is good."), {"doi": "10.1/cha"})
+
+
+def test_a_chapter_of_a_book_is_read() -> None:
+    chapter = (
+        "<book-part-wrapper><book-meta><book-title-group><book-title>Drinks</book-title></book-title-group></book-meta>"
+        "<book-part><book-part-meta><title-group><title>Tea</title></title-group></book-part-meta>"
+        "<body><sec><title>Use</title><p>Tea is drunk.</p></sec></body></book-part></book-part-wrapper>"
+    )
+    paper = read_content(chapter.encode(), name="tea.xml")
+    assert paper.sentences == ("Tea", "Use", "Tea is drunk.")

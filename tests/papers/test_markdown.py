@@ -252,3 +252,10 @@ def test_no_real_paper_of_one_sentence_a_line_is_taken_for_markdown(train: Datas
         marks = ("# " if kind is Kind.HEADING else "" for kind in query.kinds)
         lines = [mark + " ".join(text.split()) for mark, text in zip(marks, query.sentences, strict=True)]
         assert not is_markdown("\n".join(lines).encode()), query.instance_id
+
+
+@pytest.mark.parametrize("anchor", ['<span id="page-1-0"></span>', '<a name="r"></a><span id="p"></span>'])
+def test_a_heading_behind_an_anchor_is_one(anchor: str) -> None:
+    text = f"# Tea\n\n#### 1. Methods\n\nWe asked.\n\n{anchor}#### **2. Results**\n\nIt fell.\n"
+    paper = read_content(text.encode(), name="tea.md")
+    assert paper.sentences == ("Tea", "1. Methods", "We asked.", "2. Results", "It fell.")

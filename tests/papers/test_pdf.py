@@ -521,3 +521,49 @@ def test_an_accent_alone_cuts_no_line() -> None:
         "In the large trial of tea and water by Saier and Farber (2019), pressure fell by 3 mmHg."
         in _read(sheet).sentences
     )
+
+
+@pytest.mark.parametrize("finding", ["None.", "No deaths occurred.", "Pressure fell (P = 0.03).", "It did not."])
+def test_a_short_sentence_below_a_heading_is_no_heading_and_no_label(finding: str) -> None:
+    sheet = Sheet()
+    y = _begin(sheet)
+    y = sheet.paragraph(72, y, " ".join(sentences(3)))
+    sheet.line(72, y + 14, "Harms", size=10, font=BOLD)
+    sheet.line(72, y + 28, finding, size=10)
+    sheet.line(72, y + 50, "Discussion", size=12, font=BOLD)
+    sheet.paragraph(72, y + 66, " ".join(sentences(3, start=4)))
+    rows = {text: kind for _, kind, text in outline(_read(sheet))}
+    assert (rows["Harms"], rows[finding]) == ("section", "normal")
+
+
+def test_numbered_findings_in_the_type_of_the_text_are_sentences_and_items_are_whole() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(3)))
+    items = ("1. Pain fell in both groups.", "2. Sleep improved with tea.", "3. Mood did not change.")
+    for number, item in enumerate(items):
+        sheet.line(86, y + 14 * (number + 1), item, size=10)
+    sheet.paragraph(72, y + 60, " ".join(sentences(3, start=4)))
+    rows = outline(_read(sheet))
+    assert [kind for _, kind, text in rows if text in items] == ["normal"] * 3
+
+
+def test_the_first_line_of_an_item_with_few_small_words_belongs_to_it() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(3)))
+    sheet.line(90, y + 14, "\u2022 OMRON HEM/7 (Digital Arm/Wrist Monitor): Introduced in 1994, this", size=10)
+    sheet.line(100, y + 26, "device takes the pressure at the upper arm, and it stores up to sixty of the", size=10)
+    sheet.line(100, y + 38, "readings for later use by the nurse.", size=10)
+    sheet.paragraph(72, y + 60, " ".join(sentences(3, start=4)))
+    assert any("Introduced in 1994, this device takes" in sentence for sentence in _read(sheet).sentences)
+
+
+@pytest.mark.parametrize(
+    ("name", "below"),
+    [("Journal of Tea Studies", "January 2020"), ("Drinks and Health", "Volume 18, Issue 3, ISSN 1234-5678")],
+)
+def test_the_name_of_a_journal_is_not_the_title(name: str, below: str) -> None:
+    sheet = Sheet()
+    sheet.line(72, 40, name, size=22, font=BOLD)
+    sheet.line(72, 56, below, size=9)
+    sheet.paragraph(72, _begin(sheet), " ".join(sentences(6)))
+    assert _read(sheet).title == _TITLE

@@ -185,3 +185,67 @@ def test_an_epub_is_read_in_the_order_of_its_spine_with_its_title_and_doi() -> N
         "# Results",
         "    Pressure fell.",
     ]
+
+
+def _run(text: str, properties: str) -> str:
+    return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
+
+
+_SYMBOL = '<w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/>'
+
+
+@pytest.mark.parametrize(
+    ("run", "text"),
+    [
+        (_run("\uf0b1", _SYMBOL), "\u00b1"),
+        (_run("\uf0a3", _SYMBOL), "\u2264"),
+        (_run("a", _SYMBOL), "\u03b1"),
+        (_run("m", _SYMBOL), "\u03bc"),
+        (_run("Not this. ", "<w:vanish/>"), ""),
+        (_run("This too. ", '<w:vanish w:val="0"/>'), "This too."),
+    ],
+)
+def test_signs_that_are_letters_of_a_font_and_text_that_is_hidden(run: str, text: str) -> None:
+    paper = read_content(docx(paragraph("Tea"), f"<w:p>{run}<w:r><w:t> 5 mg was given.</w:t></w:r></w:p>"), name="x")
+    assert " ".join(paper.sentences[1:]) == f"{text} 5 mg was given.".strip()
+    assert ("hidden text" in paper.loss.left_out) == ("Not" in run)
+
+
+def test_the_large_first_letter_of_a_paragraph_belongs_to_its_word() -> None:
+    cap = '<w:p><w:pPr><w:framePr w:dropCap="drop" w:lines="3"/></w:pPr><w:r><w:t>P</w:t></w:r></w:p>'
+    paper = read_content(docx(paragraph("Tea"), cap, paragraph("ressure fell.")), name="x")
+    assert paper.sentences == ("Tea", "Pressure fell.")
+
+
+def test_the_title_of_a_document_without_styles_is_what_is_largest_before_the_abstract() -> None:
+    large = '<w:p><w:r><w:rPr><w:sz w:val="32"/></w:rPr><w:t>Tea and pressure</w:t></w:r></w:p>'
+    text = [paragraph(one) for one in ("Abstract", "It fell.", "Introduction", "Tea is drunk.")]
+    paper = read_content(docx(paragraph("Running head: TEA"), large, paragraph("A. Writer"), *text), name="x")
+    assert paper.title == "Tea and pressure"
+    assert paper.loss.left_out["front matter"].n_elements == 2
+
+
+def test_a_display_formula_of_word_is_counted() -> None:
+    display = f"<w:p><m:oMathPara>{_FORMULA}</m:oMathPara></w:p>"
+    paper = read_content(docx(paragraph("Tea"), paragraph("It fell."), display), name="x")
+    assert paper.loss.left_out["display formula"].n_elements == 1
+
+
+@pytest.mark.parametrize("n", [10, 20_000])
+def test_formulas_that_are_not_closed_are_a_damaged_document(n: int) -> None:
+    broken = zipped({"word/document.xml": f"<w:document {_W}>{'<m:oMath>' * n}</w:document>"})
+    with pytest.raises(UnreadableError, match=r"word/document.xml: .*a damaged one .*save it again"):
+        read_content(broken, name="tea.docx")
+
+
+def test_a_chapter_that_a_book_names_often_is_read_once() -> None:
+    book = zipped(
+        {
+            "META-INF/container.xml": '<container><rootfiles><rootfile full-path="c.opf"/></rootfiles></container>',
+            "c.opf": '<package><manifest><item id="i" href="a.xhtml"/></manifest><spine>'
+            + '<itemref idref="i"/>' * 4000
+            + "</spine></package>",
+            "a.xhtml": f"<html><body><p>{'Tea lowered blood pressure. ' * 20}</p></body></html>",
+        }
+    )
+    assert len(read_content(book, name="tea.epub").sentences) == 20

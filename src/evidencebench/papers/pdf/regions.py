@@ -119,7 +119,7 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[PrintedLine
     for number, lines in enumerate(pages):
         rows = _rows(lines, max(_NEXT, _FARTHER * step))
         _find_text(rows, body, width)
-        _find_short_sentences(rows, body, font)
+        _find_short_sentences(rows, body, width, font)
         _find_captions(rows)
         is_late = number >= _LATE * len(pages)
         first_text = next((at for at, row in enumerate(rows) if row.is_text), len(rows))
@@ -228,17 +228,21 @@ def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
         row.is_text |= is_sentence and abs(row.size - body) < _LARGER and row.is_wordy and not row.look[0]
 
 
-def _find_short_sentences(rows: Sequence[_TextRow], body: float, font: str) -> None:
-    """Find short sentences, as "None." below "Harms": in the type of the text, alone, below text or a heading."""
-    for above, row in pairwise(rows):
+def _find_short_sentences(rows: Sequence[_TextRow], body: float, width: float, font: str) -> None:
+    """Find short sentences, as "None." below "Harms", and items: in the text's type, alone, below text or a heading."""
+    for at, (above, row) in enumerate(pairwise(rows), 1):
         is_plain = row.lines[0].style.name == font and abs(row.size - body) < _FLUSH and not any(row.look)
+        is_item = _ITEM.match(row.text) is not None and row.n_small_words > 0
+        goes_on = is_item and row.is_unfinished and at + 1 < len(rows) and row.left < rows[at + 1].left
         is_sentence = ENDED.search(row.text) is not None and section_of(row.text) is None
-        begins = row.text[0].isupper() or (_ITEM.match(row.text) is not None and row.n_small_words > 0)
-        is_below = _ABOUT_SIZE < (row.baseline - above.baseline) / row.size < row.reach and row.overlaps(above)
+        begins = (is_sentence and (is_item or row.text[0].isupper())) or goes_on
+        is_below = _ABOUT_SIZE < (row.baseline - above.baseline) / row.size < _MOST_STEP and row.overlaps(above)
         is_headed = any(above.look) or above.size > body + _LARGER
         is_at_left = row.left - row.lines[0].column[0] < _INDENT * row.size
-        if is_plain and is_sentence and begins and is_below and is_at_left and (above.is_text or is_headed):
+        if is_plain and begins and is_below and is_at_left and (above.is_text or is_headed):
             row.is_text = row.is_text or _is_alone(rows, row)
+        elif is_plain and above.is_text:
+            row.is_text = row.is_text or _goes_on(above, row, width)
 
 
 def _is_alone(rows: Sequence[_TextRow], row: _TextRow) -> bool:
