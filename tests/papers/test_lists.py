@@ -178,7 +178,7 @@ def test_other_records_have_the_ids_that_are_theirs() -> None:
 
 def test_bibtex_is_read_past_what_is_broken_in_it() -> None:
     tea, *others = read_list(_BIBTEX.encode(), name="x")
-    assert tea.title == "Effects of Tea & Coffee in Munchen"
+    assert tea.title == "Effects of Tea & Coffee in München"
     assert [(one.public, list(one.files)) for one in others] == [
         ("10.1016/j_x.y", ["C:/Users/jo/x.pdf", "files/y.pdf"]),
         (None, ["home/jane/Tea.pdf"]),
@@ -226,3 +226,158 @@ def test_files_are_found_below_the_lists_folder_or_what_is_allowed_and_nowhere_e
     for name in ("files/1/e.pdf", "\0", "x" * 5000, "files"):
         with pytest.raises(DataError, match="is not there"):
             attached_file(name, folder, [])
+
+
+_OTHERS = {
+    "EndNote's own": """%0 Journal Article
+%T Effects of tea
+%D 2019
+%R 10.1186/s12889-019-1234-5
+%M 31000001
+%2 PMC6500001
+%> internal-pdf://012/Tea.pdf
+
+%0 Book
+%T A book
+""",
+    "RIS whose type is not first": """DB  - WoS
+TI  - Effects of tea
+TY  - JOUR
+DO  - 10.1186/s12889-019-1234-5
+AN  - 12
+N1  - PMID: 31000001 PMCID: PMC6500001
+PY  - 2019
+ER  -
+
+DB  - WoS
+TI  - A book
+TY  - BOOK
+ER  -
+""",
+    "Web of Science": """FN Clarivate Analytics Web of Science
+VR 1.0
+PT J
+TI Effects of
+   tea
+PY 2019
+DI 10.1186/s12889-019-1234-5
+PM 31000001
+ER
+
+PT B
+TI A book
+ER
+
+EF
+""",
+    "CSV of PubMed": """PMID,Title,Authors,Publication Year,PMCID,DOI
+31000001,"Effects of tea, a trial","Muller A",2019,PMC6500001,10.1186/s12889-019-1234-5
+,A book,,,,
+""",
+    "CSV of Scopus": """"Authors","Title","Year","DOI","PubMed ID","PMCID","EID"
+"Muller","Effects of tea","2019","10.1186/s12889-019-1234-5","31000001","PMC6500001","2-s2.0-1"
+"Doe","A book","","","","",""
+""",
+    "MEDLINE of PMC": """PMC - PMC6500001
+PMID- 31000001
+TI  - Effects of
+      tea
+DP  - 2019 May
+LID - 10.1186/s12889-019-1234-5 [doi]
+
+PMC - PMC1
+TI  - A book
+""",
+    "Ovid": """<1>
+VN  - Ovid Technologies
+DB  - Ovid MEDLINE(R)
+UI  - 31000001
+TI  - Effects of tea
+DO  - https://dx.doi.org/10.1186/s12889-019-1234-5
+PMC - PMC6500001
+YR  - 2019
+
+<2>
+VN  - Ovid Technologies
+TI  - A book
+""",
+    "EndNote's XML": """<?xml version="1.0"?><xml><records><record>
+<titles><title><style>Effects of tea</style></title></titles>
+<dates><year><style>2019</style></year></dates><accession-num>31000001</accession-num>
+<electronic-resource-num>10.1186/s12889-019-1234-5</electronic-resource-num></record>
+<record><titles><title>A book</title></titles></record></records></xml>""",
+    "PubMed's XML": """<?xml version="1.0"?><PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>31000001</PMID><Article>
+<Journal><PubDate><Year>2019</Year></PubDate></Journal><ArticleTitle>Effects of tea</ArticleTitle></Article>
+</MedlineCitation><PubmedData><ArticleIdList><ArticleId IdType="doi">10.1186/s12889-019-1234-5</ArticleId>
+</ArticleIdList></PubmedData></PubmedArticle><PubmedArticle><MedlineCitation>
+<Article><ArticleTitle>A book</ArticleTitle></Article></MedlineCitation></PubmedArticle></PubmedArticleSet>""",
+    "BibTeX below words of JabRef": """This file was created with JabRef 2.10.
+Encoding: UTF-8
+
+@ARTICLE{Tea2019,
+  title = {Effects of tea},
+  year = {2019},
+  pmid = {31000001},
+  doi = {10.1186/s12889-019-1234-5},
+}
+@BOOK{Book, title = {A book}}
+""",
+}
+
+
+@pytest.mark.parametrize("text", _OTHERS.values(), ids=_OTHERS)
+def test_lists_of_other_programs_are_read(text: str) -> None:
+    tea, book = read_list(text.encode(), name="list")
+    assert tea.title.startswith("Effects of tea")
+    assert (book.title, tea.ids["doi"], tea.ids["pmid"]) == ("A book", _TEA["doi"], _TEA["pmid"])
+    with pytest.raises(UnreadableError, match="a list of papers"):
+        read_content(text.encode(), name="list")
+
+
+@pytest.mark.parametrize(
+    ("note", "ids"),
+    [
+        ("Tests & Measures: Hamilton Scale DOI: 10.1037/t04100-000; PMID: 31000001", {"pmid": "31000001"}),
+        ("Erratum in: Lancet doi:10.1000/other", {}),
+        ("DOI: 10.1000/own", {"doi": "10.1000/own"}),
+        ("Comment in PMID: 999", {}),
+    ],
+)
+def test_an_id_in_running_text_is_not_the_record_s(note: str, ids: dict[str, str]) -> None:
+    (record,) = read_list(f"TY  - JOUR\nTI  - Tea\nN1  - {note}\nER  -\n".encode(), name="list")
+    assert record.ids == ids
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "L1  - internal-pdf://012/a.pdf\ninternal-pdf://345/b.pdf",
+        "L1  - internal-pdf://012/a.pdf internal-pdf://345/b.pdf",
+        "L1  - internal-pdf://012/a.pdf; internal-pdf://345/b.pdf",
+    ],
+)
+def test_several_files_of_a_record_are_several(lines: str) -> None:
+    (record,) = read_list(f"TY  - JOUR\nTI  - Tea\n{lines}\nER  -\n".encode(), name="list")
+    assert record.files == ("internal-pdf://012/a.pdf", "internal-pdf://345/b.pdf")
+
+
+def test_paths_of_windows_are_found_and_umlauts_of_tex_are_letters(tmp_path: Path) -> None:
+    (tmp_path / "files" / "13").mkdir(parents=True)
+    (tmp_path / "files" / "13" / "tea.txt").write_text("Tea.")
+    assert attached_file(r"files\13\tea.txt", tmp_path, ()) == tmp_path / "files" / "13" / "tea.txt"
+    bib = (
+        r"@article{a, title={Tea}, file={:C$\backslash$:/x/Mart{\'{i}}nez - Caf{\'e}.pdf:pdf}, "
+        r"doi={10.1002/(SICI)1{\textless}2::A{\textgreater}3}}"
+    )
+    (record,) = read_list(bib.encode(), name="list")
+    assert record.files == ("C:/x/Mart\u00ednez - Caf\u00e9.pdf",)
+    assert record.ids["doi"] == "10.1002/(sici)1<2::a>3"
+
+
+def test_a_list_in_a_format_that_nobody_knows_is_no_paper() -> None:
+    record = "".join(f"{tag} - What stands there\n" for tag in ("XA", "XB", "XC", "XD", "XE", "XF"))
+    text = (record + "\n" + record).encode()
+    with pytest.raises(UnreadableError, match="a list of papers"):
+        read_content(text, name="list.txt")
+    with pytest.raises(UnreadableError, match="export it as RIS"):
+        read_list(text, name="list.txt")

@@ -1,5 +1,6 @@
 """``evidencebench papers``: files of papers."""
 
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -178,7 +179,8 @@ def _listed_files(path: Path, allowed: Sequence[Path]) -> list[PaperFile]:
         n_with += bool(papers)
     if n_with < len(records):
         has = f"{n_with:,} of {counted(len(records), 'record')} {'has' if n_with == 1 else 'have'} a file"
-        fetch = f"'evidencebench papers fetch --from-file {path} -o papers' fetches open ones of the others"
+        command = f"evidencebench papers fetch --from-file {shlex.quote(str(path))} -o papers"
+        fetch = f"'{command}' fetches open ones of the others"
         problems = [has, *[_some(problems)] * bool(problems), fetch]
     said = f"{path}: {'; '.join(problems)}"
     if not files:

@@ -1,8 +1,11 @@
 """Lists of papers, as managers of references and databases export them: ids, and attached files."""
 
+import csv
+import io
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,7 +17,7 @@ import msgspec
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import BROKEN_JSON, decoded
 from evidencebench.papers.ids import public_id
-from evidencebench.papers.tree import beginning
+from evidencebench.papers.tree import beginning, parse_xml
 from evidencebench.provenance import require_extra
 
 _Fields = dict[str, list[str]]  # of a record: its values by its format's own name of a field, in small letters
@@ -34,26 +37,74 @@ class ListedPaper(NamedTuple):
         return next((self.ids[scheme] for scheme in ("pmcid", "doi", "pmid") if scheme in self.ids), None)
 
 
-def _tagged(text: str, _: str, *, tag: re.Pattern[str], first: str) -> Iterator[_Fields]:
-    """Yield the records of a format with a tag a line; other lines go on with the value above them."""
+# Of these, a line without a tag is another value: a file or an address.
+_SEVERAL = frozenset({"L1", "L2", "L4", "UR", "%>", "%U"})
+_END = frozenset({"ER", "EF"})  # of a record, of a file
+
+
+def _tagged(
+    text: str, _: str, *, tag: re.Pattern[str], first: Collection[str], blank: bool = False
+) -> Iterator[_Fields]:
+    """Yield the records of a format with a tag a line; other lines go on with the value above them.
+
+    A record begins with one of the tags ``first``, behind the tag that ends one or, where ``blank``, an empty line.
+    """
     record: _Fields = {}
     values: list[str] = []
+    last = ""
     for line in re.split(r"\r\n?|\n", text):
         match = tag.match(line)
-        if match and match[1] == first and record:
+        is_over = match is not None and (match[1] in _END or (match[1] in first and match[1].lower() in record))
+        if record and (is_over or (blank and not line.strip())):
             yield record
-            record = {}
-        if match and (record or match[1] == first):
-            values = record.setdefault(match[1].lower(), [])
+            record, values = {}, []
+        if match and match[1] not in _END:
+            last = match[1]
+            values = record.setdefault(last.lower(), [])
             values.append((match[2] or "").strip())
+        elif values and line.strip() and last in _SEVERAL:
+            values.append(line.strip())
         elif values and line.strip():
             values[-1] += f" {line.strip()}"
+        if match and match[1] in _END:
+            values = []
     if record:
         yield record
 
 
-_ris = partial(_tagged, tag=re.compile(r"\s?([A-Z][A-Z0-9]) {1,2}-(?: (.*)|\s*$)"), first="TY")
-_medline = partial(_tagged, tag=re.compile(r"([A-Z]{2,4}) *- (.*)"), first="PMID")
+_ris = partial(_tagged, tag=re.compile(r"\s?([A-Z][A-Z0-9]) {1,2}-(?: (.*)|\s*$)"), first=("TY",))
+_medline = partial(_tagged, tag=re.compile(r"([A-Z]{2,4}) *- (.*)"), first=("PMID",), blank=True)
+_ovid = partial(_tagged, tag=re.compile(r"([A-Z]{2}) {1,3}- (.*)"), first=("VN", "UI"), blank=True)
+_endnote = partial(_tagged, tag=re.compile(r"(%[A-Z0-9@!#$&()*+<>?\[\]^~]) (.*)"), first=("%0",))
+_web_of_science = partial(_tagged, tag=re.compile(r"([A-Z][A-Z0-9])(?: (.*)|\s*$)"), first=("PT",))
+
+
+_COLUMNS = {"publication year": "year", "pubmed id": "pmid"}  # of tables -> the field that they are
+
+
+def _table(text: str, _: str) -> Iterator[_Fields]:
+    for row in csv.DictReader(io.StringIO(text.lstrip("\ufeff"))):
+        yield {
+            _COLUMNS.get(key.strip().lower(), key.strip().lower()): [value]
+            for key, value in row.items()
+            if key and isinstance(value, str) and value
+        }
+
+
+def _xml(text: str, name: str) -> Iterator[_Fields]:
+    """Yield the records of EndNote's XML, and of PubMed's."""
+    for record in parse_xml(text.encode(), name=name).all("record", "pubmedarticle"):
+        fields: _Fields = {}
+        for element in record.all("titles", "articletitle"):
+            fields.setdefault("title", [(element.first("title") or element).text])
+        for element in record.all(
+            "year", "electronic-resource-num", "accession-num", "pmid", "remote-database-provider"
+        ):
+            fields.setdefault(element.tag, [element.text])
+        for element in record.all("articleid"):
+            fields.setdefault(element.attributes.get("idtype", ""), [element.text])
+        fields["l1"] = [url.text for urls in record.all("pdf-urls") for url in urls.all("url")]
+        yield fields
 
 
 def _bibtex(text: str, name: str) -> Iterator[_Fields]:
@@ -65,9 +116,30 @@ def _bibtex(text: str, name: str) -> Iterator[_Fields]:
     for block in parse_string(text).blocks:
         entry = getattr(block, "ignore_error_block", None) or block  # a key twice is no error here
         if isinstance(entry, Entry):
-            yield {field.key.lower(): [str(field.value)] for field in entry.fields}
-        elif isinstance(entry, ParsingFailedBlock):
-            yield {"title": [f"{(entry.raw or '').strip()[:40]}: no whole entry"]}
+            yield {field.key.lower(): [_without_tex(field.key, str(field.value))] for field in entry.fields}
+        elif isinstance(entry, ParsingFailedBlock):  # as where a field lacks its comma
+            written = _BIBTEX_FIELD.findall(entry.raw or "")
+            told = {"title": [f"{(entry.raw or '').strip()[:40]}: no whole entry"]}
+            yield told | {key.lower(): [_without_tex(key, value)] for key, value in written}
+
+
+_BIBTEX_FIELD = re.compile(r"(?im)^[ \t]*(\w+)[ \t]*=[ \t]*[{\"](.*?)[}\"][ \t]*,?[ \t]*$")
+_ACCENTED = re.compile(
+    r"\{?\\(?:[`'^\"~=.]\{?\\?[A-Za-z]\}?|[uvHckrb]\{\\?[A-Za-z]\}|(?:ss|ae|AE|oe|OE|o|O|aa|AA|l|L)(?![A-Za-z]))\}?"
+)
+_TEX_COMMAND = re.compile(r"\\[A-Za-z]")
+
+
+def _without_tex(key: str, value: str) -> str:
+    """Return a field with its umlauts, and but for paths its commands, as Unicode."""
+    from pylatexenc.latex2text import LatexNodes2Text  # noqa: PLC0415 - with bibtexparser
+
+    reader = LatexNodes2Text(math_mode="text")
+    value = re.sub(r"\{?\\text(less|greater)\b ?(?:\{\})?\}?", lambda sign: "<>"[sign[1] == "greater"], value)
+    value = _ACCENTED.sub(lambda written: str(reader.latex_to_text(written[0])), value)
+    if key.lower() == "file" or not _TEX_COMMAND.search(value):
+        return value
+    return str(reader.latex_to_text(value))
 
 
 def _csl(text: str, name: str) -> Iterator[_Fields]:
@@ -78,6 +150,10 @@ def _csl(text: str, name: str) -> Iterator[_Fields]:
         raise UnreadableError(f"{name}: expected CSL JSON, got other JSON: {error}; export the list again") from error
     return ({key.lower(): [str(value)] for key, value in item.items()} for item in items)
 
+
+# A list in any of these, or in none: what a line of a record begins with.
+_ANY_TAG = re.compile(r"(?:[A-Z][A-Z0-9]{1,3} {0,3}- |%[A-Z0-9] |[A-Z][A-Z0-9] (?=\S))")
+_LEAST_TAGS, _MOST_TAGGED = 5, 0.4  # different ones; of the lines
 
 _PUBMED_START = re.compile(r"(?:\A\s*|\n\s*\n)(?=\d+: )|(?:\A\s*|\n\s*\n\s*\n)(?=\d+\. )")
 _PUBMED_IDS = re.compile(r"(?i)\b(doi|pmid|pmcid):\s*(\S*\w)")
@@ -91,30 +167,51 @@ def _pubmed_text(text: str, _: str) -> Iterator[_Fields]:
         yield ids | {"title": [re.sub(r"\A\d+[:.] ", "", title)], "year": [head]}
 
 
-# How each format begins, and what reads it.
+# How each format begins, and what reads it. Some lines of a program may stand before the first record.
+_LEAD = r"(?:[^\n]*\n){0,12}?"
 _FORMATS: tuple[tuple[re.Pattern[str], _Read], ...] = (
-    (re.compile(r"(?:\s|\d+\.?[ \r]*\n|(?:Provider|Content|Database)\b.*\n)*TY {1,2}- ?\w"), _ris),
-    (re.compile(r"\s*PMID- ?\d"), _medline),
-    (re.compile(r"(?i)(?:\s|%.*\n)*@(?:comment|string|preamble|[a-z]+\s*[{(]\s*[^\s,{}()]*\s*,)"), _bibtex),
+    (re.compile(r"\s*PMID- ?\d|\s*(?:PMC|OWN) +- \w"), _medline),
+    (re.compile(rf"{_LEAD}\s?(?:TY {{1,2}}- ?\w|[A-Z][A-Z0-9]  ?- (?s:.{{0,4000}}?)\n\s?TY  ?- ?\w)"), _ris),
+    (re.compile(rf"{_LEAD}(?:<\d+>\s*\n)?VN {{1,3}}- Ovid"), _ovid),
+    (re.compile(r"\s*%0 \w"), _endnote),
+    (re.compile(r"\s*FN [^\n]*\nVR "), _web_of_science),
+    (re.compile(rf"(?i){_LEAD}(?:\s|%.*\n)*@(?:comment|string|preamble|[a-z]+\s*[{{(]\s*[^\s,{{}}()]*\s*,)"), _bibtex),
     (re.compile(r'(?s)\s*(?:\{\s*"items"\s*:\s*)?\[\s*\{.*?"(?:DOI|issued|container-title|citation-key)"\s*:'), _csl),
-    (re.compile(r"\s*1(?:: \S(?:.|\n(?!\r?\n))*|\. .*\. \d{4}\b(?s:.*?)\n)PMID: ?\d"), _pubmed_text),
+    (re.compile(r"\s*\d+(?:: \S(?:.|\n(?!\r?\n))*|\. .*\. \d{4}\b(?s:.*?)\n)PMID: ?\d"), _pubmed_text),
+    (re.compile(r'\s*(?=[^\n]*\bTitle\b)(?=[^\n]*\b(?:DOI|PMID|EID)\b)"?[\w /]+"?,'), _table),
+    (
+        re.compile(
+            r"(?s)\s*(?:<\?xml.{0,200}?\?>\s*)?(?:<xml>\s*<records>|(?:<!DOCTYPE[^>]*>\s*)?<PubmedArticleSet\b)"
+        ),
+        _xml,
+    ),
 )
 
 # Where the formats have what; the first field that holds it counts.
 _IDS = {
     "pmcid": ("pmcid pmc c2 an n1 note ur url", r"\b(PMC\d+)"),
-    "doi": ("doi do di lid aid m3 l3 n1 note ur url", r"(?i)(?:\A|doi(?:\.org/|:? ?))(10\.\d{4,9}/\S+)"),
-    "pmid": (
-        "pmid an c1 c3 n1 note ur url",
-        r"(?i)\A(\d{5,8})\Z|(?:\b(?:pmid|pubmed)\W{1,3}|pubmed\S*?/)(\d{1,8})\b",
+    "doi": (
+        "doi do di %r electronic-resource-num lid aid m3 l3 n1 note ur url %u",
+        r"(?i)(?:\A|\Ahttps?://\S*?doi\.org/|\Adoi:? ?)(10\.\d{4,9}/\S+)",
     ),
-    "year": ("py y1 year date issued da dp", r"(?<!\d)((?:1[89]|20)\d\d)"),
+    "pmid": (
+        "pmid pm ui an %m accession-num c1 c3 n1 note ur url %u",
+        r"(?i)\A(\d{5,8})\Z|(?<!comment in )(?:\b(?:pmid|pubmed)\W{1,3}|pubmed\S*?/)(\d{1,8})\b",
+    ),
+    "year": ("py y1 year %d date issued da dp", r"(?<!\d)((?:1[89]|20)\d\d)"),
 }
 
 
 def is_list(content: bytes) -> bool:
-    """Say whether content is a list of papers."""
-    return _reader(content) is not None
+    """Say whether content is a list of papers, in a format that is read or in another one."""
+    return _reader(content) is not None or _is_unknown_list(beginning(content[: 1 << 16]))
+
+
+def _is_unknown_list(head: str) -> bool:
+    """Say whether most lines begin with tags, as in lists of formats that nobody here knows."""
+    lines = [line for line in head.splitlines() if line.strip()]
+    tags = Counter(match[0] for line in lines if (match := _ANY_TAG.match(line)))
+    return len(tags) >= _LEAST_TAGS and tags.total() >= _MOST_TAGGED * len(lines) and max(tags.values()) > 1
 
 
 def _reader(content: bytes) -> _Read | None:
@@ -129,7 +226,11 @@ def read_list(content: bytes, *, name: str) -> list[ListedPaper]:
     except UnreadableError:
         text = content.decode("cp1252", errors="replace")
     read = _reader(content)
-    return list(map(_listed, read(text, name))) if read else []
+    if read is None:
+        raise UnreadableError(
+            f"{name}: a list of papers in a format that is not read; export it as RIS, BibTeX or CSL JSON"
+        )
+    return list(map(_listed, read(text, name)))
 
 
 def _listed(fields: _Fields) -> ListedPaper:
@@ -143,14 +244,20 @@ def _listed(fields: _Fields) -> ListedPaper:
             found = match[match.lastindex or 0]
             with suppress(DataError):
                 ids.setdefault(scheme, found if scheme == "year" else public_id(found).value)
-    title = next((fields[key][0] for key in ("title", "ti", "t1", "ct", "bt") if key in fields), "")
+    title = next((fields[key][0] for key in ("title", "ti", "t1", "%t", "ct", "bt") if key in fields), "")
     title = re.sub(r"[{}]|\\[^\w&%]?", "", " ".join(title.split()))  # of BibTeX
-    links = [link for key in ("l1", "l2", "pdf") for link in fields.get(key, ())]
+    links = [link for key in ("l1", "l2", "pdf", "%>") for value in fields.get(key, ()) for link in _several(value)]
     links += [link for link in fields.get("ur", ()) if link.startswith("file:")]
     links += [path for value in fields.get("file", ()) for path in _bibtex_files(value)]
     # Other addresses are of the web.
     files = [link for link in links if link and not re.match(r"(?!file:|internal-pdf:)[a-z]{2,}:", link)]
     return ListedPaper(title=title, ids=ids, files=tuple(dict.fromkeys(files)))
+
+
+def _several(value: str) -> list[str]:
+    """Return the paths of one field, which some programs write behind each other."""
+    parts = re.split(r"; ?|\s(?=(?:internal-pdf|file):)", value)
+    return parts if all(re.search(r"\.\w{2,5}$", part) for part in parts) else [value]
 
 
 def _bibtex_files(value: str) -> Iterator[str]:
@@ -167,7 +274,8 @@ def attached_file(written: str, folder: Path, allowed: Iterable[Path]) -> Path:
     Raises `DataError` where it is not there, or lies neither below the folder nor below what is allowed.
     """
     path = unquote(urlsplit(written).path) if written.startswith("file:") else written
-    files = [folder / path, folder / re.split(r"[\\/]", path)[-1]]
+    parts = [part for part in re.split(r"[\\/]", path) if part]
+    files = [folder / path, folder.joinpath(*parts), folder / parts[-1]] if parts else []
     if written.startswith("internal-pdf:"):  # EndNote keeps them beside its library
         files = [data / "PDF" / path.partition("//")[2] for data in folder.glob("*.Data")]
     problem = "is not there"
