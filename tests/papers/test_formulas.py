@@ -244,6 +244,13 @@ def test_a_formula_on_a_line_of_its_own_is_counted_and_no_sentence() -> None:
     assert "display formula" in paper.loss.left_out
 
 
+def test_a_command_that_nobody_knows_is_counted() -> None:
+    body = "<p>It is <inline-formula><tex-math>$x \\mystery y$</tex-math></inline-formula>.</p>"
+    paper = read_content(f"<article><body>{body}</body></article>".encode(), name="tea.xml")
+    assert paper.sentences == ("It is x \\mystery y.",)
+    assert paper.loss.left_out["unknown sign of a formula"].n_elements == 1
+
+
 @pytest.mark.parametrize("alt", ["", "A cup of tea", "Figure 1", "x2", "image", "no such sign at all"])
 def test_a_picture_that_is_no_sign_is_none(alt: str) -> None:
     assert sign_of(alt) == ""

@@ -306,7 +306,8 @@ TI  - A book
 <dates><year><style>2019</style></year></dates><accession-num>31000001</accession-num>
 <electronic-resource-num>10.1186/s12889-019-1234-5</electronic-resource-num></record>
 <record><titles><title>A book</title></titles></record></records></xml>""",
-    "PubMed's XML": """<?xml version="1.0"?><PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>31000001</PMID><Article>
+    "PubMed's XML": """<?xml version="1.0"?><PubmedArticleSet><PubmedArticle>
+<MedlineCitation><PMID>31000001</PMID><Article>
 <Journal><PubDate><Year>2019</Year></PubDate></Journal><ArticleTitle>Effects of tea</ArticleTitle></Article>
 </MedlineCitation><PubmedData><ArticleIdList><ArticleId IdType="doi">10.1186/s12889-019-1234-5</ArticleId>
 </ArticleIdList></PubmedData></PubmedArticle><PubmedArticle><MedlineCitation>

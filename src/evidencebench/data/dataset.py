@@ -1,6 +1,7 @@
 """Open, read and write data files lazily: of a 3 GB file, only an index is held in memory."""
 
 import os
+import shlex
 from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -160,9 +161,8 @@ class Dataset:
         try:
             return self._source.instance(instance_id)
         except FormatError as error:
-            raise FormatError(
-                f"{self.path}: {error}; 'evidencebench data validate {self.path}' lists every violation"
-            ) from error
+            command = f"evidencebench data validate {shlex.quote(str(self.path))}"
+            raise FormatError(f"{self.path}: {error}; '{command}' lists every violation") from error
 
 
 def open_dataset(path: PathText) -> Dataset:

@@ -7,6 +7,7 @@ from itertools import islice
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of
+from evidencebench.papers.formulas import UNKNOWN
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.lines import split_caption
 from evidencebench.papers.paper import Loss, Paper, Part, Place, UnitKind, n_visible
@@ -71,6 +72,8 @@ class BlockReader:
                 self._is_lead = False
                 n_before, kept = n_visible(node.raw_text), self._text.add_formula(node)
                 self._count.read(self._part, kept)
+                for sign in UNKNOWN.findall(kept):
+                    self._count.leave_out("unknown sign of a formula", sign)
                 if n_before > n_visible(kept):
                     self._count.leave_out(_OTHER_FORMS, "x" * (n_before - n_visible(kept)))
             else:

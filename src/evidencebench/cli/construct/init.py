@@ -1,6 +1,7 @@
 """``evidencebench construct init``: the configuration, with every key and why it is there."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -120,7 +121,8 @@ def init(
     print_cautions([] if has_key else [f"{key} is not set; export it, or name another model in {path}"])
     tell_written(path, {"missing": missing, "has_key": has_key}, str(path), as_json=as_json)
     if not as_json:
-        print_prose(printable(f"next: evidencebench construct run {path} --fetch --limit 20 --max-cost-usd 5"))
+        file = shlex.quote(str(path))
+        print_prose(printable(f"next: evidencebench construct run {file} --fetch --limit 20 --max-cost-usd 5"))
 
 
 def _default_name(folder: Path) -> str:

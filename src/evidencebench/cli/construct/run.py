@@ -1,5 +1,6 @@
 """The commands that run a construction, and say where it stands."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date
@@ -168,14 +169,15 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
 
 def _next(made: Constructed, config: Config, path: Path, *, is_pilot: bool) -> str:
     """Return what to do behind a run."""
-    again = f"'evidencebench construct run {path}'"
+    again = f"'evidencebench construct run {shlex.quote(str(path))}'"
     if made.n_failures:
         return f"{again} asks again for what failed"
     if made.dataset is not None:
         return f"let people check it: 'evidencebench construct validate {config.work} --open'"
     if is_pilot:
         shows = f"'evidencebench construct show {config.work} --open'"
-        return f"look at them: {shows}; price the rest: 'evidencebench construct estimate {path}'; then {again}"
+        rest = f"'evidencebench construct estimate {shlex.quote(str(path))}'"
+        return f"look at them: {shows}; price the rest: {rest}; then {again}"
     return f"{construction_status(config.work).next_step}, with {again}"
 
 
