@@ -213,7 +213,10 @@ def _is_enclosed(node: Element) -> bool:
     inner = _unwrapped(node)
     if isinstance(inner, Element) and inner.tag == "mfenced":
         return True
-    text, depth = node.text if len(list(islice(node.characters(), _MOST_LOOKED_AT))) < _MOST_LOOKED_AT else "", 0
+    pieces = list(islice(node.characters(), _MOST_LOOKED_AT))
+    if len(pieces) == _MOST_LOOKED_AT or any(len(piece.text) > _MOST_LOOKED_AT for piece in pieces):
+        return False
+    text, depth = " ".join("".join(piece.text for piece in pieces).split()), 0
     if text[:1] not in _BRACKETS or text[-1:] != _BRACKETS[text[:1]]:
         return False
     for character in text[:-1]:
@@ -304,7 +307,7 @@ def _beginning(node: _Node) -> str:
     """Return the first characters of a part, without marks."""
     if not isinstance(node, Element):
         return node if isinstance(node, str) else node.text
-    return "".join(piece.text for piece in islice(node.characters(), _MOST_LOOKED_AT))
+    return "".join(piece.text[:_MOST_LOOKED_AT] for piece in islice(node.characters(), _MOST_LOOKED_AT))
 
 
 def _end(node: _Node) -> str:

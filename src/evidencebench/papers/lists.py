@@ -82,8 +82,12 @@ _web_of_science = partial(_tagged, tag=re.compile(r"([A-Z][A-Z0-9])(?: (.*)|\s*$
 _COLUMNS = {"publication year": "year", "pubmed id": "pmid"}  # of tables -> the field that they are
 
 
-def _table(text: str, _: str) -> Iterator[_Fields]:
-    for row in csv.DictReader(io.StringIO(text.lstrip("\ufeff"))):
+def _table(text: str, name: str) -> Iterator[_Fields]:
+    try:
+        rows = list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"))))
+    except csv.Error as error:
+        raise UnreadableError(f"{name}: expected a table of papers as CSV: {error}; export it again") from error
+    for row in rows:
         yield {
             _COLUMNS.get(key.strip().lower(), key.strip().lower()): [value]
             for key, value in row.items()
@@ -139,7 +143,10 @@ def _without_tex(key: str, value: str) -> str:
     value = _ACCENTED.sub(lambda written: str(reader.latex_to_text(written[0])), value)
     if key.lower() == "file" or not _TEX_COMMAND.search(value):
         return value
-    return str(reader.latex_to_text(value))
+    try:
+        return str(reader.latex_to_text(value))
+    except RecursionError:  # braces within each other by the thousand
+        return value
 
 
 def _csl(text: str, name: str) -> Iterator[_Fields]:

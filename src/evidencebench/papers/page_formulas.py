@@ -21,7 +21,8 @@ def keep_one_form(root: Element) -> None:
         element = waiting.pop()
         if any(isinstance(child, Element) for child in element.children):
             element.children[:] = _with_one_form(element.children)
-        waiting += [child for child in element.elements if child.tag not in (*FORMULAS, "display-formula")]
+        inner = (child for child in element.elements if child.tag not in (*FORMULAS, "display-formula"))
+        waiting += [child for child in inner if not _is_form(child)]  # in which there is no better one
 
 
 def _with_one_form(children: Sequence[Element | Characters]) -> list[Element | Characters]:
