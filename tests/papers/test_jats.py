@@ -237,7 +237,7 @@ def test_an_article_without_its_text_is_refused_as_metadata_only(body: str) -> N
     ("content", "message"),
     [
         (b"<article/>", "metadata only: no text"),
-        (b"<PubmedArticleSet><PubmedArticle><Article/></PubmedArticle></PubmedArticleSet>", "XML of PubMed"),
+        (b"<PubmedArticleSet><PubmedArticle><Article/></PubmedArticle></PubmedArticleSet>", "a list of papers"),
         (b"<?xml version='1.0'?><note><p>Tea</p></note>", "<note>"),
         (b"<article><body><p>Tea", "cut off"),
     ],

@@ -4,7 +4,10 @@ In reading order:
 
 * `paper`: Paper, its text with places in the file, what was lost
 * `read`: read_paper, read_papers; formats told by content; refusals
-* `text`: Text with anchors (offset of each run), white space, super- and subscripts, formulas
+* `text`: Text with anchors (offset of each run), white space, super- and subscripts
+* `formulas`: Formulas as one tree, with MathML's names, and each in a line
+* `tex`, `word_formulas`: Formulas of TeX and of Word, as MathML has them
+* `page_formulas`: Of the forms of a formula in a page, the best; signs that are pictures
 * `blocks`: Blocks to sentences: paragraphs split
 * `sections`: Titles of sections, the outline
 * `tree`: XML and HTML into one tree, safe and in linear time
@@ -14,10 +17,11 @@ In reading order:
 * `bioc`: BioC JSON and XML
 * `html`: Web pages: metadata, the article, its sections
 * `markdown`: Markdown
-* `zipped`: Word's .docx and EPUB: archives, read within bounds
+* `word`: Word's .docx, made ready for mammoth
+* `zipped`: Archives, read within bounds; EPUB
 * `plain`: Plain text: layout, lines, headings
 * `ids`: PMCID, DOI, PMID
-* `lists`: RIS, BibTeX, CSL JSON, PubMed's exports: records, their ids and files
+* `lists`: Lists of papers in RIS, BibTeX and ten other formats: records, their ids and files
 * `ris`: Papers with notes as RIS
 * `language`: The language of a text: words and scripts of others than English
 * `numbers`: The numbers of a text, however they are written
