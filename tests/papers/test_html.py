@@ -111,6 +111,7 @@ def test_what_is_left_out_is_counted_and_what_is_around_the_article_is_not_the_a
     assert n_left_out(read_content(_NOW.encode(), name="tea.html")) == dict.fromkeys(sorts, 1)
 
 
+_GOOD = "It is good for you and me. " * 10
 _BODY = "<p>We asked 120 adults about tea, and no one else. " + "Pressure fell by 3 mmHg in those who drank it. " * 4
 
 
@@ -119,6 +120,8 @@ _BODY = "<p>We asked 120 adults about tea, and no one else. " + "Pressure fell b
     [
         ("<!doctype html><p>Are you a robot?", "'Are you a robot'; open the article in a browser"),
         ("<html><body><p>Tea.</p></body></html>", "almost without paragraphs"),
+        (f"<html><h1>Tea</h1><p>To read this, log in to your account. {_GOOD}</p>", "'log in to your'"),
+        (f"<html><h1>Tea</h1><p>Buy this article for 30 dollars. {_GOOD}</p>", "'Buy this'"),
         ("<html>" + f"<article><h2>Tea</h2>{_BODY}</article>" * 6, "a list of articles"),
         (f"<html><h1>T</h1><div id='abstract'>{_BODY}</div></html>", "metadata only: its abstract"),
         ("<html><meta charset='punycode'>\xe9</html>".encode("latin-1"), "'punycode'"),

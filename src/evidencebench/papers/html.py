@@ -483,6 +483,12 @@ _OBSTACLES = re.compile(
     re.IGNORECASE,
 )
 
+# What a page asks in place of its article; every page has such words in its head.
+_BEHIND_LOGIN = re.compile(
+    r"(?i)(?:sign|log) ?in (?:to|with|via|through|or) \w+|access through your institution|"
+    r"institutional (?:login|access)|(?:purchase|buy) (?:access|this|the|a)\b|subscribe to (?:read|continue|access|view)"
+)
+
 
 def is_html(content: bytes) -> bool:
     """Say whether content is a web page, or a part of one."""
@@ -530,7 +536,9 @@ def paper_of_page(
     if page_text is not None:
         n_abstract = n_visible(finder.abstract.raw_text)
         n = n_abstract + n_visible(finder.body.raw_text)
-        obstacle = _OBSTACLES.search(page_text) if not n_abstract and n < _LEAST_TEXT_BESIDE else None
+        is_short = not n_abstract and n < _LEAST_TEXT_BESIDE
+        asked = _OBSTACLES.search(page_text) or _BEHIND_LOGIN.search(finder.body.raw_text)
+        obstacle = asked if is_short else None
         if obstacle:
             advice = "open the article in a browser, and save it from there"
             raise _refusal(name, f"a page that says '{obstacle[0]}'", advice)
