@@ -236,3 +236,11 @@ def test_the_real_texts_of_evidence_inference_are_read() -> None:
     assert {paper.format for paper in papers} == {"text with labelled parts"}
     assert all(paper.title for paper in papers)
     assert sum(Kind.ABSTRACT in paper.kinds for paper in papers) > 0.9 * len(papers)
+
+
+def test_columns_side_by_side_are_told_and_a_table_in_a_text_is_not() -> None:
+    row = "Pressure fell in all of those who       had tea, and it rose in the others.\n"
+    with pytest.raises(UnreadableError, match=r"^tea.txt: .*two columns side by side.*give the PDF"):
+        read_content((row * 40).encode(), name="tea.txt")
+    text = "Pressure fell in all of those who had tea for four weeks in the trial.\n" * 60 + row * 10
+    assert read_content(text.encode(), name="tea.txt").sentences

@@ -170,7 +170,21 @@ def text_of(content: bytes, *, name: str) -> str:
         raise _refusal(name, "JSON", "write its text as plain text first")
     if _LATEX.match(text):
         raise _refusal(name, "LaTeX", "take its text out first, as with detex")
+    if _is_in_columns(lines):
+        what = "in two columns side by side, as 'pdftotext -layout' writes"
+        raise _refusal(name, what, "give the PDF, or its text without -layout")
     return text
+
+
+_GAP = re.compile(r"\s{3,}")
+_LEAST_LINE, _LEAST_COLUMN, _LEAST_LINES, _MOST_GAPS = 40, 15, 20, 0.4  # characters, of each part; lines, their share
+
+
+def _is_in_columns(lines: Sequence[str]) -> bool:
+    """Say whether most long lines are two parts with a gap between them, so that sentences run across columns."""
+    long = [_GAP.split(line) for line in lines if len(line) >= _LEAST_LINE]
+    n_parted = sum(len(parts) == 2 and min(map(len, parts)) >= _LEAST_COLUMN for parts in long)  # noqa: PLR2004
+    return len(long) >= _LEAST_LINES and n_parted > _MOST_GAPS * len(long)
 
 
 def _is_json(text: str) -> bool:

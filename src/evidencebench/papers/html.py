@@ -486,7 +486,7 @@ _OBSTACLES = re.compile(
 # What a page asks in place of its article; every page has such words in its head.
 _BEHIND_LOGIN = re.compile(
     r"(?i)(?:sign|log) ?in (?:to|with|via|through|or) \w+|access through your institution|"
-    r"institutional (?:login|access)|(?:purchase|buy) (?:access|this|the|a)\b|subscribe to (?:read|continue|access|view)"
+    r"institutional (?:login|access)|(?:purchase|buy) (?:access|this|the|a)\b|subscribe to (?:read|continue|access)"
 )
 
 
