@@ -233,8 +233,11 @@ def test_the_question_mark_names_every_key_and_single_keys_can_be_turned_off_for
     expect(paper.locator(".paper-place")).to_have_text("3 of 10")
     expect(paper.get_by_role("heading", name=SAMPLE[2].query.hypothesis)).to_be_focused()
     paper.keyboard.press("?")
-    paper.get_by_role("checkbox", name="Single-key shortcuts on").press("Space")
+    switch = paper.get_by_role("checkbox", name="Single-key shortcuts on")
+    switch.press("Space")
+    expect(switch).not_to_be_checked()
     paper.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
     paper.reload()
     paper.locator("#s-0").wait_for()
     for key in ("n", "a", "t", "?"):
