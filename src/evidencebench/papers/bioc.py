@@ -14,7 +14,16 @@ from evidencebench.papers.blocks import each_paper
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import PARTS, BlockReader, UnitReader
 from evidencebench.papers.paper import Loss, Paper
-from evidencebench.papers.tree import NAMES, Characters, Element, beginning, decoded, parse_xml, without_ligatures
+from evidencebench.papers.tree import (
+    NAMES,
+    Characters,
+    Element,
+    beginning,
+    decoded,
+    parse_xml,
+    unplaced,
+    without_ligatures,
+)
 from evidencebench.query import Kind
 
 # section_type, or else the beginning of type -> the sort that it is counted as, and the element of JATS for it.
@@ -89,7 +98,7 @@ def _as_pmc(document: _Document) -> _Document:
     path: list[str] = []
     for passage in document.passages:
         given = [str(passage.infons.get(f"section_title_{level}") or "").strip() for level in range(1, _MOST_LEVELS)]
-        titles = [title for title in given if title] or _named(passage, "section")
+        titles = [title for title in given if title] or list(filter(None, [str(passage.infons.get("section") or "")]))
         name = passage.infon("iao_name_1") or (titles[0].lower() if titles else "")
         sort = next((sort for sort, starts in _TYPES.items() if name.startswith(tuple(starts))), "")
         for level, title in enumerate(titles, 1):
@@ -97,19 +106,9 @@ def _as_pmc(document: _Document) -> _Document:
                 infons = {"section_type": sort or "body", "type": f"title_{level}"}
                 passages.append(_Passage(offset=passage.offset, text=title, infons=infons))
         path = titles or path
-        passages.append(
-            _Passage(
-                offset=passage.offset,
-                text=passage.text,
-                sentences=passage.sentences,
-                infons=passage.infons | ({"section_type": sort} if sort else {}),
-            )
-        )
+        infons = passage.infons | {"section_type": sort} if sort else passage.infons
+        passages.append(msgspec.structs.replace(passage, infons=infons))
     return _Document(id=document.id, passages=passages)
-
-
-def _named(passage: _Passage, key: str) -> list[str]:
-    return [str(value)] if (value := passage.infons.get(key)) else []
 
 
 def _documents(root: Any) -> Iterator[Any]:
@@ -199,7 +198,7 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
 def _units(passages: Sequence[_Passage]) -> UnitReader:
     """Read the passages that are no running text; those of one table, figure or section are one element."""
     units = UnitReader()
-    units.read(Element("kwd", children=[_apart(str(passage.infons.get("kwd", ""))) for passage in passages[:1]]))
+    units.read(Element("kwd", children=[unplaced(str(passage.infons.get("kwd", ""))) for passage in passages[:1]]))
 
     def belongs_to(passage: _Passage) -> tuple[tuple[str, ...] | None, str, str]:
         return passage.left_out, passage.infon("id"), passage.infon("section_type")
@@ -207,7 +206,7 @@ def _units(passages: Sequence[_Passage]) -> UnitReader:
     for (left_out, own_id, _), group in groupby(passages, belongs_to):
         if left_out:
             number = _NUMBER_IN_ID.search(own_id) if left_out[1] in ("table-wrap", "fig") else None
-            label = [Element("label", children=[_apart(number[1])])] if number else []
+            label = [Element("label", children=[unplaced(number[1])])] if number else []
             units.read(Element(left_out[1], children=[*label, *map(_unit_part, group)]))
     return units
 
@@ -224,14 +223,10 @@ def _unit_part(passage: _Passage) -> Element:
         return Element("table", children=[parse_xml(str(passage.infons.get("xml", "")).encode(), name="")])
     except UnreadableError:
         rows = (
-            [Element("td", children=[_apart(cell)]) for cell in row.split("\t")]
+            [Element("td", children=[unplaced(cell)]) for cell in row.split("\t")]
             for row in (passage.text or "").splitlines()
         )
         return Element("table", children=[Element("tr", children=[*row]) for row in rows])
-
-
-def _apart(text: str) -> Characters:
-    return Characters(text, 0, 0)
 
 
 def _kind(passage: _Passage) -> Kind:

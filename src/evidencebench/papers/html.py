@@ -8,11 +8,12 @@ from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import mark_of
 from evidencebench.papers.jats import BlockReader, UnitReader
 from evidencebench.papers.lines import captioned
-from evidencebench.papers.page_formulas import FORMULAS, keep_one_form
+from evidencebench.papers.page_formulas import keep_one_form
 from evidencebench.papers.paper import Loss, Paper, n_visible
 from evidencebench.papers.sections import Outline, SectionSort, is_abstract_title, plain_title, section_of
 from evidencebench.papers.tree import (
     BLOCKS,
+    FORMULAS,
     HEADINGS,
     NAMES,
     Characters,
@@ -24,6 +25,7 @@ from evidencebench.papers.tree import (
     lists_of,
     parse_html,
     root_tag,
+    unplaced,
 )
 from evidencebench.query import Kind
 
@@ -364,7 +366,7 @@ class SectionFinder:
             last.children.extend(made.children)  # its caption is a paragraph before it
             return
         if element.tag == "p" and self._left_out:
-            made.children.insert(0, Element("title", children=[Characters("".join(path[-1:]), 0, 0)]))
+            made.children.insert(0, Element("title", children=[unplaced("".join(path[-1:]))]))
         elif element.tag == "p":
             made = Element(made.tag, children=[Element("caption", children=made.children)])
         self.beside.append((made, path, self._n_kept))
@@ -536,9 +538,9 @@ def paper_of_page(
     if page_text is not None:
         n_abstract = n_visible(finder.abstract.raw_text)
         n = n_abstract + n_visible(finder.body.raw_text)
-        is_short = not n_abstract and n < _LEAST_TEXT_BESIDE
-        asked = _OBSTACLES.search(page_text) or _BEHIND_LOGIN.search(finder.body.raw_text)
-        obstacle = asked if is_short else None
+        obstacle = None
+        if not n_abstract and n < _LEAST_TEXT_BESIDE:
+            obstacle = _OBSTACLES.search(page_text) or _BEHIND_LOGIN.search(finder.body.raw_text)
         if obstacle:
             advice = "open the article in a browser, and save it from there"
             raise _refusal(name, f"a page that says '{obstacle[0]}'", advice)

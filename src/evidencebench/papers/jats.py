@@ -13,7 +13,7 @@ from evidencebench.papers.lines import split_caption
 from evidencebench.papers.paper import Loss, Paper, Part, Place, UnitKind, n_visible
 from evidencebench.papers.sections import BACK_MATTER_STEMS
 from evidencebench.papers.text import RunningText
-from evidencebench.papers.tree import NAMES, Characters, Element, ElementEnd, lists_of
+from evidencebench.papers.tree import FORMULAS, NAMES, Characters, Element, ElementEnd, lists_of
 from evidencebench.papers.units import Cell, UnitWriter
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
@@ -30,8 +30,6 @@ _SECTIONS, _BLOCKS = _SETS["sections"], _SETS["blocks"]
 # Elements whose text begins the paragraph behind them, and what stands between.
 _LEADS = {"label": " ", "term": ": ", "speaker": ": "}
 
-# The forms of a formula, best first.
-_FORMS = ("math", "tex-math")
 _OTHER_FORMS = "other form of a formula"
 
 # Kind of blocks -> the part of the paper that they count to.
@@ -68,7 +66,7 @@ class BlockReader:
                 if self._units:
                     self._units.read(node, tuple(self._path))
                 self._text.add_mark("" if sort == "footnote" else " ")
-            elif node.tag in _FORMS:
+            elif node.tag in FORMULAS:
                 self._is_lead = False
                 n_before, kept = n_visible(node.raw_text), self._text.add_formula(node)
                 self._count.read(self._part, kept)
@@ -152,7 +150,9 @@ class BlockReader:
     def _forms(self, alternatives: Element) -> list[Element | Characters]:
         """Return the best of several forms of the same thing, and count the others."""
         forms = list(alternatives.elements)
-        best = min(forms, key=lambda form: _FORMS.index(form.tag) if form.tag in _FORMS else len(_FORMS), default=None)
+        best = min(
+            forms, key=lambda form: FORMULAS.index(form.tag) if form.tag in FORMULAS else len(FORMULAS), default=None
+        )
         for form in forms:
             if form is not best:
                 leave_out(form, LEFT_OUT.get(form.tag, _OTHER_FORMS), self._count)

@@ -136,6 +136,8 @@ _TEX_COMMAND = re.compile(r"\\[A-Za-z]")
 
 def _without_tex(key: str, value: str) -> str:
     """Return a field with its umlauts, and but for paths its commands, as Unicode."""
+    if "\\" not in value:
+        return value
     from pylatexenc.latex2text import LatexNodes2Text  # noqa: PLC0415 - with bibtexparser
 
     reader = LatexNodes2Text(math_mode="text")
@@ -160,6 +162,7 @@ def _csl(text: str, name: str) -> Iterator[_Fields]:
 
 # A list in any of these, or in none: what a line of a record begins with.
 _ANY_TAG = re.compile(r"(?:[A-Z][A-Z0-9]{1,3} {0,3}- |%[A-Z0-9] |[A-Z][A-Z0-9] (?=\S))")
+_HEAD_BYTES = 1 << 16  # by which a format is told
 _LEAST_TAGS, _MOST_TAGGED = 5, 0.4  # different ones; of the lines
 
 _PUBMED_START = re.compile(r"(?:\A\s*|\n\s*\n)(?=\d+: )|(?:\A\s*|\n\s*\n\s*\n)(?=\d+\. )")
@@ -211,7 +214,8 @@ _IDS = {
 
 def is_list(content: bytes) -> bool:
     """Say whether content is a list of papers, in a format that is read or in another one."""
-    return _reader(content) is not None or _is_unknown_list(beginning(content[: 1 << 16]))
+    head = beginning(content[:_HEAD_BYTES])
+    return _reader(head) is not None or _is_unknown_list(head)
 
 
 def _is_unknown_list(head: str) -> bool:
@@ -221,8 +225,7 @@ def _is_unknown_list(head: str) -> bool:
     return len(tags) >= _LEAST_TAGS and tags.total() >= _MOST_TAGGED * len(lines) and max(tags.values()) > 1
 
 
-def _reader(content: bytes) -> _Read | None:
-    head = beginning(content[: 1 << 16])
+def _reader(head: str) -> _Read | None:
     return next((read for pattern, read in _FORMATS if pattern.match(head)), None)
 
 
@@ -232,7 +235,7 @@ def read_list(content: bytes, *, name: str) -> list[ListedPaper]:
         text = decoded(content, name=name)
     except UnreadableError:
         text = content.decode("cp1252", errors="replace")
-    read = _reader(content)
+    read = _reader(beginning(content[:_HEAD_BYTES]))
     if read is None:
         raise UnreadableError(
             f"{name}: a list of papers in a format that is not read; export it as RIS, BibTeX or CSL JSON"

@@ -3,15 +3,13 @@
 import unicodedata
 from collections.abc import Sequence
 
-from evidencebench.papers.tree import NAMES, Characters, Element, parse_html
+from evidencebench.papers.tree import FORMULAS, NAMES, Characters, Element, parse_html, unplaced
 
 _WHOLE = frozenset(NAMES["html_formulas"]["whole"])
 _FORMS = frozenset(NAMES["html_formulas"]["forms"])
 _DISPLAYED = frozenset(NAMES["html_formulas"]["displayed"])
-FORMULAS = ("math", "tex-math")
-"""Elements of a formula, as JATS has them."""
-_MOST_SIGN = 3  # characters of a sign
-_LONGEST_NAME = 60
+_OF_FORMULAS = _WHOLE | _FORMS
+_MOST_SIGN, _LONGEST_NAME, _LONGEST_TEX = 3, 60, 600  # characters of a sign, of its name, of a formula
 
 
 def keep_one_form(root: Element) -> None:
@@ -49,7 +47,7 @@ def _names(element: Element) -> list[str]:
 def _is_form(element: Element) -> bool:
     is_script = element.tag == "script" and element.attributes.get("type", "").startswith("math/")
     is_sign = element.tag == "img" and bool(sign_of(element.attributes.get("alt", "")))
-    return is_script or is_sign or not (_WHOLE | _FORMS).isdisjoint(_names(element))
+    return is_script or is_sign or not _OF_FORMULAS.isdisjoint(_names(element))
 
 
 def _is_first(element: Element, forms: Sequence[Element]) -> bool:
@@ -87,7 +85,7 @@ def _tex(inside: Sequence[Element]) -> Element | None:
         if element.tag == "img":
             sign = sign_of(element.attributes.get("alt", ""))
             if sign:
-                return Element("tex-math" if "\\" in sign else "span", children=[Characters(sign, 0, 0)])
+                return Element("tex-math" if "\\" in sign else "span", children=[unplaced(sign)])
         elif element.tag in ("script", "annotation") and element.text:
             return Element("tex-math", children=element.children)
     return None
@@ -100,13 +98,10 @@ def sign_of(alt: str) -> str:
     ('\u2264', '\u2264', '')
     """
     text = alt.strip()
-    if not text or len(text) > _LONGEST_NAME * 10:
+    if not text or len(text) > _LONGEST_TEX:
         return ""
-    if "\\" in text:
-        return text
-    if len(text) <= _MOST_SIGN and not text.isascii():
-        return text
-    if len(text) <= _MOST_SIGN and not any(map(str.isalnum, text)):
+    is_word = text.isascii() and any(map(str.isalnum, text))
+    if "\\" in text or (len(text) <= _MOST_SIGN and not is_word):
         return text
     try:
         return unicodedata.lookup(text.strip("[]").upper()) if len(text) <= _LONGEST_NAME else ""

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from latex2mathml import converter
 
 from evidencebench.papers.formulas import MINUS, ROWS, SCRIPTS
-from evidencebench.papers.tree import Characters, Element, parse_xml
+from evidencebench.papers.tree import Characters, Element, parse_xml, unplaced
 
 _TEX_DOCUMENT = re.compile(r"\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
 _MOST_TEX = 20_000
@@ -29,7 +29,7 @@ def from_tex(tex: str) -> Element:
     try:
         formula = parse_xml(converter.convert(_TEX_UNSHOWN.sub("", body)).encode(), name="TeX")
     except Exception:  # noqa: BLE001 - latex2mathml fails in any way at what is no TeX
-        return Element("mtext", children=[Characters(" ".join(body.split()), 0, 0)])
+        return Element("mtext", children=[unplaced(" ".join(body.split()))])
     _set_apart(formula)
     return formula
 
@@ -43,25 +43,21 @@ def _set_apart(formula: Element) -> None:
         before = ""
         for child, after in zip_longest(element.children, element.children[1:]):
             if isinstance(child, Characters):
-                spaced.append(Characters(child.text.translate(_LIKE), 0, 0))
+                spaced.append(unplaced(child.text.translate(_LIKE)))
                 continue
             text = child.raw_text
             if is_script and not text.strip():
                 continue
             is_spaced = element.tag in ROWS and not is_script and _is_between(text, before)
-            spaced += [_space(), child, _space()] if is_spaced else [child]
+            spaced += [unplaced(" "), child, unplaced(" ")] if is_spaced else [child]
             is_assigned = text == ":" and isinstance(after, Element) and after.raw_text == "="
             if text in _APART_BEHIND and not is_script and not is_assigned:
-                spaced.append(_space())
+                spaced.append(unplaced(" "))
             before = text.strip()[-1:] or before
             in_script = is_script or (element.tag in SCRIPTS and child is not next(element.elements))
             waiting.append((child, in_script))
         if element.tag not in SCRIPTS or len(spaced) == len(element.children):
             element.children[:] = spaced
-
-
-def _space() -> Characters:
-    return Characters(" ", 0, 0)
 
 
 def _is_between(sign: str, before: str) -> bool:

@@ -32,6 +32,9 @@ def lists_of(table: str) -> dict[str, str]:
     return {word: name for name, words in NAMES[table].items() for word in words}
 
 
+FORMULAS = ("math", "tex-math")
+"""Elements of a formula, the best form first."""
+
 MOST_DEPTH = 256
 """The most elements around one; articles have about 20."""
 
@@ -46,6 +49,11 @@ class Characters:
     text: str
     start: int
     stop: int
+
+
+def unplaced(text: str) -> Characters:
+    """Return text that the file has nowhere, or elsewhere."""
+    return Characters(text, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)

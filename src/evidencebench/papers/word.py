@@ -13,7 +13,7 @@ from evidencebench.papers.html import paper_of_page
 from evidencebench.papers.paper import Loss, Paper
 from evidencebench.papers.sections import is_known_title, level_of, number_of, section_of
 from evidencebench.papers.tree import parse_html
-from evidencebench.papers.word_formulas import from_word
+from evidencebench.papers.word_formulas import OFF, from_word, local_name
 from evidencebench.papers.zipped import members_of, names_in
 from evidencebench.provenance import require_extra
 
@@ -71,7 +71,6 @@ def read_docx(content: bytes, name: str) -> Paper:
 _SYMBOL_FONTS = ("Symbol", "Wingdings", "Webdings")
 _LAST = 0xFF  # place of a sign in a font
 _PRIVATE = 0xF000  # where a font of signs has them, from here on; a letter stands for the sign at its place
-_OFF = ("0", "false", "off")
 
 
 def _made_ready(member: bytes, count: Loss, where: str) -> bytes:
@@ -101,7 +100,7 @@ def _read_properties(run: etree._Element, count: Loss) -> None:
     """Leave a hidden run out, and make signs of the letters of one in a font of signs."""
     hidden, fonts = run.find("{*}rPr/{*}vanish"), run.find("{*}rPr/{*}rFonts")
     font = "" if fonts is None else _value(fonts, "ascii") or _value(fonts, "hAnsi")
-    if hidden is not None and _value(hidden, "val") not in _OFF:
+    if hidden is not None and _value(hidden, "val") not in OFF:
         count.leave_out("hidden text", "".join(run.itertext()))
         _replace(run, [])
     elif font.startswith(_SYMBOL_FONTS):
@@ -129,11 +128,10 @@ def _mark_title(root: etree._Element) -> None:
     title = front[0][1]
     properties = title.find("{*}pPr")
     if properties is None:
-        properties = etree.Element(etree.QName(etree.QName(title).namespace, "pPr"))
+        properties = etree.Element(_beside(title, "pPr"))
         title.insert(0, properties)
     if properties.find("{*}pStyle") is None:
-        style = etree.SubElement(properties, etree.QName(etree.QName(title).namespace, "pStyle"))
-        style.set(etree.QName(etree.QName(title).namespace, "val"), _GUESSED)
+        etree.SubElement(properties, _beside(title, "pStyle")).set(_beside(title, "val"), _GUESSED)
 
 
 def _type_of(paragraph: etree._Element) -> tuple[int, bool]:
@@ -142,6 +140,11 @@ def _type_of(paragraph: etree._Element) -> tuple[int, bool]:
     runs = paragraph.findall("{*}r")
     is_bold = bool(runs) and all(run.find("{*}rPr/{*}b") is not None for run in runs)
     return max((int(size) for size in sizes if size.isdigit()), default=0), is_bold
+
+
+def _beside(element: etree._Element, name: str) -> etree.QName:
+    """Return a name in the namespace of an element: Word has two."""
+    return etree.QName(etree.QName(element).namespace, name)
 
 
 def _value(element: etree._Element, name: str) -> str:
@@ -162,39 +165,38 @@ def _replace(element: etree._Element, others: list[etree._Element]) -> None:
 
 def _run(near: etree._Element, text: str) -> etree._Element:
     """Return a run of text, in the namespace of the paragraph that a formula is in."""
-    namespace = next(
-        (etree.QName(one).namespace for one in near.iterancestors() if etree.QName(one).localname == "p"), None
-    )
-    run = etree.Element(etree.QName(namespace, "r"))
-    written = etree.SubElement(run, etree.QName(namespace, "t"))
+    paragraph = next((around for around in near.iterancestors() if local_name(around) == "p"), etree.Element("p"))
+    run = etree.Element(_beside(paragraph, "r"))
+    run.append(_text(paragraph, text))
+    return run
+
+
+def _text(near: etree._Element, text: str) -> etree._Element:
+    written = etree.Element(_beside(near, "t"))
     written.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
     written.text = text
-    return run
+    return written
 
 
 def _signs(text: etree._Element, font: str) -> Iterator[etree._Element]:
     """Yield a sign of a font for each character, which mammoth turns into Unicode; white space stays text."""
-    namespace = etree.QName(text).namespace
     for character in text.text or "":
         place = ord(character) - _PRIVATE if ord(character) >= _PRIVATE else ord(character)
         if character.isspace() or place > _LAST:
-            kept = etree.Element(etree.QName(namespace, "t"))
-            kept.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
-            kept.text = character
-            yield kept
+            yield _text(text, character)
         else:
-            sign = etree.Element(etree.QName(namespace, "sym"))
-            sign.set(etree.QName(namespace, "font"), font)
-            sign.set(etree.QName(namespace, "char"), f"{_PRIVATE + place:04X}")
+            sign = etree.Element(_beside(text, "sym"))
+            sign.set(_beside(text, "font"), font)
+            sign.set(_beside(text, "char"), f"{_PRIVATE + place:04X}")
             yield sign
 
 
 def _join_to_next(paragraph: etree._Element) -> None:
     """Put the large first letter of a paragraph, which Word keeps in one of its own, before the rest."""
     following = paragraph.getnext()
-    if following is None or etree.QName(following).localname != "p":
+    if following is None or local_name(following) != "p":
         return
-    place = int(len(following) > 0 and etree.QName(following[0]).localname == "pPr")
+    place = int(len(following) > 0 and local_name(following[0]) == "pPr")
     for run in reversed(paragraph.findall("{*}r")):
         following.insert(place, run)
     _replace(paragraph, [])

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from evidencebench.papers.tree import Characters, Element
+from evidencebench.papers.tree import Element, unplaced
 
 _MOST_NESTED = 60
-_OFF = ("0", "off", "false")
+OFF = ("0", "off", "false")
+"""What Word writes where a property does not hold."""
 _NO_PARTS = frozenset({"del", "moveFrom"})  # what was deleted
 
 # Element of Word's formulas -> that of MathML, and what its parts are called in Word, in MathML's order.
@@ -26,11 +27,13 @@ _ALIKE = {
 
 def from_word(formula: etree._Element, depth: int = 0) -> Element:
     """Return the tree of a formula of Word, or of a part of one."""
-    name = _local(formula)
+    name = local_name(formula)
     if name == "t" or depth == _MOST_NESTED:
         return _leaf("".join(formula.itertext()))
-    shown = [part for part in formula if isinstance(part.tag, str) and not _local(part).endswith("Pr")]
-    parts = _Parts([(_local(part), from_word(part, depth + 1)) for part in shown if _local(part) not in _NO_PARTS])
+    shown = [part for part in formula if isinstance(part.tag, str) and not local_name(part).endswith("Pr")]
+    parts = _Parts(
+        [(local_name(part), from_word(part, depth + 1)) for part in shown if local_name(part) not in _NO_PARTS]
+    )
     if name in _ALIKE:
         tag, names = _ALIKE[name]
         return Element(tag, children=[*parts(*names)])
@@ -79,12 +82,12 @@ def _before(_: etree._Element, parts: _Parts) -> Element:
 
 
 def _accent(formula: etree._Element, parts: _Parts) -> Element:
-    sign = _property(formula, "chr", "\u0302") if _local(formula) == "acc" else "\u00af"
+    sign = _property(formula, "chr", "\u0302") if local_name(formula) == "acc" else "\u00af"
     return Element("mover", children=[*parts("e"), _leaf(sign, "mo")])
 
 
 def _phantom(formula: etree._Element, parts: _Parts) -> Element:
-    is_shown = _property(formula, "show", "1") not in _OFF
+    is_shown = _property(formula, "show", "1") not in OFF
     return Element("mrow" if is_shown else "mphantom", children=[*parts()])
 
 
@@ -106,15 +109,15 @@ _MAKERS: dict[str, Callable[[etree._Element, _Parts], Element]] = {
 
 
 def _leaf(text: str, tag: str = "mi") -> Element:
-    return Element(tag, children=[Characters(text, 0, 0)] if text else [])
+    return Element(tag, children=[unplaced(text)] if text else [])
 
 
-def _local(element: etree._Element) -> str:
+def local_name(element: etree._Element) -> str:
     name: str = etree.QName(element).localname
     return name
 
 
 def _property(element: etree._Element, name: str, default: str = "") -> str:
     """Return a property of an element, such as the sign of its opening bracket; one without a value is empty."""
-    found = element.find(f"{{*}}{_local(element)}Pr/{{*}}{name}")
+    found = element.find(f"{{*}}{local_name(element)}Pr/{{*}}{name}")
     return default if found is None else next(iter(found.attrib.values()), "")
