@@ -9,16 +9,22 @@ from playwright.sync_api import Page, expect
 
 from doors import viewer_data_of
 from evidencebench import TASKS, load_sample
+from kit.browsing import address_of, served_address_of
 
 SAMPLE = load_sample()
 
 
-@pytest.fixture
-def paper(sample: Page) -> Page:
+def opened_paper(page: Page, address: str) -> Page:
     """Open the third paper of the sample."""
-    sample.locator("a.row-link").nth(2).click()
-    sample.locator("#s-0").wait_for()
-    return sample
+    page.goto(address)
+    page.locator("a.row-link").nth(2).click()
+    page.locator("#s-0").wait_for()
+    return page
+
+
+@pytest.fixture
+def paper(page: Page, sample_page: Path) -> Page:
+    return opened_paper(page, address_of(sample_page))
 
 
 def focused(page: Page) -> str:
@@ -219,7 +225,10 @@ def test_tab_gets_to_the_text_and_choosing_a_system_by_keyboard_keeps_the_focus_
     expect(paper.get_by_label("System A")).to_be_focused()
 
 
-def test_the_question_mark_names_every_key_and_single_keys_can_be_turned_off_for_good_and_on_again(paper: Page) -> None:
+def test_the_question_mark_names_every_key_and_single_keys_can_be_turned_off_for_good_and_on_again(
+    page: Page, sample_page: Path
+) -> None:
+    paper = opened_paper(page, served_address_of(page, sample_page))
     paper.keyboard.press("?")
     dialog = paper.get_by_role("dialog", name="Keyboard")
     expect(dialog).to_be_visible()

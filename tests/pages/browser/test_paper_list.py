@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from doors import ListRow, ViewerData, viewer_data_of
 from doors import search_words_of as words_of
 from evidencebench import Dataset, Instance, Kind, Labels, Query, load_sample, open_dataset, write_dataset
-from kit.browsing import NewPage, address_of, assert_accessible, assert_fits, box_of
+from kit.browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, served_address_of
 from kit.examples import IS_THOROUGH
 
 SAMPLE = load_sample()
@@ -371,7 +371,7 @@ def test_the_theme_button_overrules_the_system_and_is_remembered_and_a_printed_l
     new_page: NewPage, sample_page: Path
 ) -> None:
     page = new_page(dark=True)
-    page.goto(address_of(sample_page))
+    page.goto(served_address_of(page, sample_page))
     body, dark, light = page.locator("body"), "rgb(13, 17, 23)", "rgb(255, 255, 255)"
     expect(body).to_have_css("background-color", dark)
     page.get_by_role("button", name="Theme: automatic").click()
