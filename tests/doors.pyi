@@ -218,7 +218,7 @@ from evidencebench.papers.lines import joint as joint
 from evidencebench.papers.lists import attached_file as attached_file
 from evidencebench.papers.lists import read_list as read_list
 from evidencebench.papers.markdown import is_markdown as is_markdown
-from evidencebench.papers.markdown import parse_markdown as parse_markdown
+from evidencebench.papers.markdown import page_of as page_of
 from evidencebench.papers.page_formulas import sign_of as sign_of
 from evidencebench.papers.paper import LeftOut as LeftOut
 from evidencebench.papers.paper import Loss as Loss

@@ -373,6 +373,8 @@ class SectionFinder:
 
     def _is_menu(self, paragraph: Element) -> bool:
         """Say whether a paragraph is little but links, and no ``p`` of a section, as one with a register's number."""
+        if not self._is_page:
+            return False
         is_of_section = bool(self._outer or self._around.sections) and self._n_open["p"] > 0
         n_linked = sum(len(link.text) for link in paragraph.all("a"))
         return not is_of_section and n_linked > _MOST_LINKED * len(paragraph.text)

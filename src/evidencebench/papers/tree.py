@@ -2,10 +2,8 @@
 
 import codecs
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import unescape
 from html.entities import html5
 from sys import intern
 from typing import Never
@@ -189,7 +187,7 @@ def parse_xml(content: bytes, *, name: str) -> Element:
     if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
         codec = "utf-8"
     text = _with_named_characters(decoded(content, name=name, declared=codec), name)
-    builder = _XmlBuilder(name)
+    builder = _Builder(name, is_deep_refused=True)
     # With a target, a prefix that lacks its namespace, as in parts of articles, is no error that ends the reading.
     parser = etree.XMLParser(target=builder, encoding="utf-8", resolve_entities=False, no_network=True)
     try:
@@ -222,43 +220,27 @@ def _plain(name: str) -> str:
     return intern(name.rpartition("}")[2].rpartition(":")[2].lower())
 
 
-class _TreeBuilder:
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.top = Element("")
-        self._open = [self.top]
-        self._n_nodes = self._n_characters = 0
-
-    def _add(self, node: Element | Characters) -> None:
-        self._n_nodes += 1
-        if self._n_nodes > MOST_NODES:
-            self._refuse(f"expected at most {MOST_NODES:,} elements and pieces of text", "split the file")
-        self._open[-1].children.append(node)
-
-    def _add_text(self, text: str) -> None:
-        if text := without_ligatures(text):
-            start = self._n_characters
-            self._n_characters += len(text)
-            self._add(Characters(text, start, self._n_characters))
-
-    def _refuse(self, rule: str, advice: str) -> Never:
-        raise UnreadableError(f"{self._name}: {rule}, got more; {advice}")
-
-
-class _XmlBuilder(_TreeBuilder):
+class _Builder:
     """Makes the tree of what lxml reads."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, *, is_deep_refused: bool) -> None:
+        self._name = name
+        self._is_deep_refused = is_deep_refused
+        self.top = Element("")
+        self._open = [self.top]
         self._pieces: list[str] = []
+        self._n_nodes = self._n_characters = 0
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._end_text()
-        if len(self._open) > MOST_DEPTH:
+        if len(self._open) <= MOST_DEPTH:
+            element = Element(_plain(name), {_plain(key): value for key, value in attributes.items()})
+            self._add(element)
+            self._open.append(element)
+        elif self._is_deep_refused:
             self._refuse(f"expected at most {MOST_DEPTH} elements within each other", "no paper is built like this")
-        element = Element(_plain(name), {_plain(key): value for key, value in attributes.items()})
-        self._add(element)
-        self._open.append(element)
+        else:  # its text belongs to the innermost
+            self._open.append(self._open[-1])
 
     def data(self, text: str) -> None:
         self._pieces.append(text)
@@ -269,6 +251,7 @@ class _XmlBuilder(_TreeBuilder):
 
     def close(self) -> None:
         """End the file; lxml calls it."""
+        self._end_text()
 
     def malformed(self, error: etree._LogEntry, text: str) -> UnreadableError:
         where = f"{self._name}: line {error.line}, column {error.column}"
@@ -284,115 +267,31 @@ class _XmlBuilder(_TreeBuilder):
         )
 
     def _end_text(self) -> None:
-        if self._pieces:
-            self._add_text("".join(self._pieces))
-            self._pieces.clear()
+        if text := without_ligatures("".join(self._pieces)):
+            start = self._n_characters
+            self._n_characters += len(text)
+            self._add(Characters(text, start, self._n_characters))
+        self._pieces.clear()
 
+    def _add(self, node: Element | Characters) -> None:
+        self._n_nodes += 1
+        if self._n_nodes > MOST_NODES:
+            self._refuse(f"expected at most {MOST_NODES:,} elements and pieces of text", "split the file")
+        self._open[-1].children.append(node)
 
-# A name, and what follows it up to the end of the tag. A quote counts only behind an equals sign, as in browsers.
-_TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:=\s*+(?:"[^"]*+"|'[^']*+')|[^>])*+)>""")
-_ATTRIBUTE = re.compile(r"""([^\s/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|(\S++)))?+""")
-_REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
-_KEPT_ATTRIBUTES = frozenset(NAMES["html"]["attributes"])
-_VOID, _RAW = frozenset(NAMES["html"]["void"]), frozenset(NAMES["html"]["raw"])
+    def _refuse(self, rule: str, advice: str) -> Never:
+        raise UnreadableError(f"{self._name}: {rule}, got more; {advice}")
+
 
 HEADINGS = NAMES["html"]["headings"]
 
 BLOCKS = frozenset({*NAMES["html"]["blocks"], *HEADINGS})
 """Elements that stand for themselves, not within a line of text."""
 
-_CLOSES_P = BLOCKS.difference(NAMES["html"]["within_p"])
-
 
 def parse_html(text: str, *, name: str) -> Element:
     """Return an element that holds all of a page, with the end tags that browsers add; comments are left out."""
-    builder = _HtmlBuilder(name, is_xhtml=text.lstrip().startswith("<?xml"))
-    position = 0
-    while (start := text.find("<", position)) >= 0:
-        builder.add_text(text[position:start])
-        position = builder.add_markup(text, start)
-    builder.add_text(text[position:])
+    builder = _Builder(name, is_deep_refused=False)
+    if text.strip():  # lxml refuses an empty page
+        etree.fromstring(text.encode(), etree.HTMLParser(target=builder, encoding="utf-8", huge_tree=True))
     return builder.top
-
-
-class _HtmlBuilder(_TreeBuilder):
-    def __init__(self, name: str, *, is_xhtml: bool) -> None:
-        super().__init__(name)
-        self._is_xhtml = is_xhtml
-        self._n_open: Counter[str] = Counter()
-
-    def add_text(self, text: str) -> None:
-        """Add text, character references read."""
-        self._add_text(_REFERENCE.sub(lambda reference: unescape(reference[0]), text))
-
-    def add_markup(self, text: str, start: int) -> int:
-        """Add what the ``<`` at ``start`` begins; returns where that ends."""
-        if text.startswith("<!--", start):
-            return _behind(text, "-->", start + 2)
-        if text.startswith("<![CDATA[", start):
-            return _behind(text, "]]>", start)
-        if text.startswith(("<!", "<?"), start):
-            return _behind(text, ">", start)
-        match = _TAG.match(text, start)
-        if not match:
-            is_tag = text[start + 1 : start + 2].isalpha() or text.startswith("</", start)
-            stop = len(text) if is_tag else start + 1  # a tag without an end takes the rest; "p < 0.05" is text
-            if not is_tag:
-                self.add_text(text[start:stop])
-            return stop
-        tag = match["name"].lower()
-        if match["end"]:
-            self._end(tag)
-            return match.end()
-        self._start(tag, match["rest"])
-        return self._add_raw(text, tag, match.end()) if tag in _RAW and self._open[-1].tag == tag else match.end()
-
-    def _add_raw(self, text: str, tag: str, start: int) -> int:
-        """Add the text of an element in which there are no tags; returns where it ends."""
-        end = re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE).search(text, start)
-        stop = end.start() if end else len(text)
-        if tag in ("textarea", "title"):  # which have character references
-            self.add_text(text[start:stop])
-        else:
-            self._add_text(text[start:stop])
-        return stop
-
-    def _start(self, tag: str, rest: str) -> None:
-        if tag in _CLOSES_P:
-            self._end_open(("p",), NAMES["html"]["p_lies_in"])
-        if tag in NAMES["html_ended"]:
-            self._end_open(NAMES["html_ended"][tag], NAMES["html_ended_in"][tag])
-        attributes = ((match[1].lower(), match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(rest))
-        element = Element(tag, {key: unescape(value) for key, value in attributes if key in _KEPT_ATTRIBUTES})
-        self._add(element)
-        # What lies deeper than the deepest holds nothing: its text belongs to the innermost of these.
-        ends_itself = rest.endswith("/") and (self._is_xhtml or self._n_open["svg"] or self._n_open["math"])
-        if tag not in _VOID and not ends_itself and len(self._open) <= MOST_DEPTH:
-            self._open.append(element)
-            self._n_open[tag] += 1
-
-    def _end(self, tag: str) -> None:
-        """End the innermost open element of a name; one of a line's text ends no block, and none but a table a cell."""
-        if not self._n_open[tag]:
-            return
-        stops = BLOCKS if tag not in BLOCKS else () if tag in NAMES["html"]["table_parts"] else NAMES["html"]["cells"]
-        self._end_open((tag,), stops)
-
-    def _end_open(self, tags: Collection[str], stops: Collection[str]) -> None:
-        """End the innermost open element of these names, unless one of ``stops`` lies within it."""
-        if not any(self._n_open[tag] for tag in tags):
-            return
-        for depth in range(len(self._open) - 1, 0, -1):
-            if self._open[depth].tag in tags:
-                for element in self._open[depth:]:
-                    self._n_open[element.tag] -= 1
-                del self._open[depth:]
-                return
-            if self._open[depth].tag in stops:
-                return
-
-
-def _behind(text: str, end: str, start: int) -> int:
-    """Return the place behind the next ``end``; the end of the file if there is none."""
-    at = text.find(end, start)
-    return len(text) if at < 0 else at + len(end)
