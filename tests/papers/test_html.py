@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from doors import UnreadableError, parse_html, read_content
+from doors import Loss, UnreadableError, parse_html, read_content
 from evidencebench import Paper
 from kit.outlines import n_left_out, outline
 
@@ -244,3 +244,14 @@ def test_a_footnote_within_a_sentence_is_left_out(note: str) -> None:
     paper = read_content(f"<html><body>{page}</article></body></html>".encode(), name="tea.html")
     assert paper.sentences[2:4] == ("Tea is drunk in the north.", "It is cheap too.")
     assert "footnote" in paper.loss.left_out
+
+
+def test_what_a_second_count_has_more_is_text_that_was_lost() -> None:
+    count = Loss()
+    count.read("body", "Tea fell.")
+    count.keep("body", "Tea fell.")
+    count.leave_out("table", "1 2")
+    count.check(10)  # 8 of the body, 2 of the table
+    assert count.share_kept == 1
+    count.check(12)
+    assert count.share_kept == 8 / 10

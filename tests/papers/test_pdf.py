@@ -567,3 +567,18 @@ def test_the_name_of_a_journal_is_not_the_title(name: str, below: str) -> None:
     sheet.line(72, 56, below, size=9)
     sheet.paragraph(72, _begin(sheet), " ".join(sentences(6)))
     assert _read(sheet).title == _TITLE
+
+
+@pytest.mark.parametrize(
+    ("font", "shown"), [("CMSY10", "-> 5 \u2212 2 mg, \ufffd20"), ("TTE1A2B3C", "-> 5 \ufffd 2 mg, \ufffd20")]
+)
+def test_a_sign_that_its_font_does_not_name_is_not_passed_over(font: str, shown: str) -> None:
+    sheet = Sheet()
+    y = _begin(sheet)
+    sheet.paragraph(72, y, " ".join(sentences(3)))
+    sheet.line(72, 400, "The doses were -> 5 \x00 2 mg, \x0420 of them a day.", font="Helvetica")
+    content = sheet.pdf().replace(b"/BaseFont /Helvetica", f"/BaseFont /{font}".encode())
+    paper = read_content(content, name="tea.pdf")
+    assert paper.sentences[-1] == f"The doses were {shown} of them a day."
+    n_unnamed = shown.count("\ufffd")
+    assert [str(n_unnamed) in warning for warning in paper.warnings] == [True]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import mark_of
-from evidencebench.papers.jats import BlockReader, UnitReader
+from evidencebench.papers.jats import OTHER_FORMS, BlockReader, UnitReader, n_placed
 from evidencebench.papers.lines import captioned
 from evidencebench.papers.page_formulas import keep_one_form
 from evidencebench.papers.paper import Loss, Paper, n_visible
@@ -534,7 +534,10 @@ def paper_of_page(
     ``count`` has what was left out already.
     """
     count = Loss() if count is None else count
+    n_before, n_in_page = count.n_counted, n_placed(root)
     keep_one_form(root)
+    if n_other := n_in_page - n_placed(root):
+        count.leave_out(OTHER_FORMS, "x" * n_other)
     finder = SectionFinder(title=title, count=count, is_page=page_text is not None)
     finder.find(root)
     if page_text is not None:
@@ -552,6 +555,7 @@ def paper_of_page(
     paper_title = blocks[0].text.text if blocks else ""
     blocks += BlockReader(Kind.ABSTRACT, count).read(finder.abstract)
     blocks += BlockReader(Kind.BODY, count).read(finder.body)
+    count.check(n_in_page, n_before=n_before)
     units = UnitReader()
     for beside in finder.beside:
         units.read(*beside)

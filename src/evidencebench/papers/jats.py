@@ -30,7 +30,7 @@ _SECTIONS, _BLOCKS = _SETS["sections"], _SETS["blocks"]
 # Elements whose text begins the paragraph behind them, and what stands between.
 _LEADS = {"label": " ", "term": ": ", "speaker": ": "}
 
-_OTHER_FORMS = "other form of a formula"
+OTHER_FORMS = "other form of a formula"
 
 # Kind of blocks -> the part of the paper that they count to.
 PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kind.BODY: "body"}
@@ -51,6 +51,7 @@ class BlockReader:
         self._is_lead = False  # whether all that was written leads the paragraph to come
 
     def read(self, root: Element) -> list[Block]:
+        n_before, n_rewritten = self._count.n_counted, 0
         waiting: list[Element | Characters | ElementEnd] = [root]
         while waiting:
             node = waiting.pop()
@@ -68,18 +69,21 @@ class BlockReader:
                 self._text.add_mark("" if sort == "footnote" else " ")
             elif node.tag in FORMULAS:
                 self._is_lead = False
-                n_before, kept = n_visible(node.raw_text), self._text.add_formula(node)
+                n_less = n_visible(node.raw_text) - n_visible(kept := self._text.add_formula(node))
                 self._count.read(self._part, kept)
                 for sign in UNKNOWN.findall(kept):
                     self._count.leave_out("unknown sign of a formula", sign)
-                if n_before > n_visible(kept):
-                    self._count.leave_out(_OTHER_FORMS, "x" * (n_before - n_visible(kept)))
+                    n_rewritten -= len(sign)
+                if n_less > 0:
+                    self._count.leave_out(OTHER_FORMS, "x" * n_less)
+                n_rewritten += min(0, n_less)
             else:
                 self._enter(node)
                 self._open.append(node.tag)
                 waiting.append(ElementEnd(node))
                 waiting.extend(reversed(self._shown(node)))
         self._flush(self._kind)
+        self._count.check(n_placed(root) - n_rewritten, n_before=n_before)
         return self._blocks
 
     def _enter(self, element: Element) -> None:
@@ -143,8 +147,9 @@ class BlockReader:
             return self._forms(element)
         label, title = element.child("label"), element.child("title")
         number = label.text.rstrip(" .") if label else ""
-        if not number or not title or not re.match(rf"{re.escape(number)}(?!\w)", title.text):
+        if not label or not number or not title or not re.match(rf"{re.escape(number)}(?!\w)", title.text):
             return element.children
+        self._count.leave_out("number given twice", label.raw_text)
         return [child for child in element.children if child is not label]
 
     def _forms(self, alternatives: Element) -> list[Element | Characters]:
@@ -155,8 +160,13 @@ class BlockReader:
         )
         for form in forms:
             if form is not best:
-                leave_out(form, LEFT_OUT.get(form.tag, _OTHER_FORMS), self._count)
+                leave_out(form, LEFT_OUT.get(form.tag, OTHER_FORMS), self._count)
         return [best] if best else []
+
+
+def n_placed(element: Element) -> int:
+    """Count the characters of an element that the file has, white space apart."""
+    return sum(n_visible(piece.text) for piece in element.characters() if piece.start < piece.stop)
 
 
 def leave_out(element: Element, sort: str, count: Loss) -> None:

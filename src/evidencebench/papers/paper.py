@@ -92,6 +92,16 @@ class Loss:
         self.left_out[sort] = LeftOut(n_elements=n_elements, n_characters=n_characters)
 
     @property
+    def n_counted(self) -> int:
+        return self.n_characters.total() + sum(out.n_characters for out in self.left_out.values())
+
+    def check(self, n_characters: int, *, n_before: int = 0) -> None:
+        """Take what a second count of the file has more than was counted since ``n_before`` as text that is lost."""
+        n_lost = n_characters - (self.n_counted - n_before)
+        if n_lost > 0:
+            self.n_characters["body"] += n_lost
+
+    @property
     def share_kept(self) -> float:
         """The share of the running text that is in the sentences, in 0..1; 1 where there is none."""
         n = self.n_characters.total()

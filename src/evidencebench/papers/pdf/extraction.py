@@ -192,7 +192,11 @@ _COMBINING = dict(
     )
 )
 _ACCENTS = re.compile(f"[{''.join(_COMBINING)}]")
-_SYMBOLS, _ARROW = re.compile(r"(?:CM|MT|TX|RM)\d?SY"), "\u2192"  # TeX's fonts whose "!" is an arrow
+# TeX's fonts of signs, and which of them PDFium gives as their places where the file does not name them. Programs that
+# give signs other places leave these two free.
+_SYMBOLS, _SIGNS = re.compile(r"(?:CM|MT|TX|RM)\d?SY"), {"!": "\u2192", "\x00": "\u2212", "\x0f": "\u2022"}
+_PLACES = re.compile("[\x00-\x08\x0e-\x1b]")  # of signs that nobody names
+UNNAMED = "\ufffd"
 _NOTHING = "\x00"  # of no width: `lines_of` passes it over
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -208,6 +212,11 @@ class PdfPage:
     direction: int  # which text stands upright, as in `PageArrays.directions`
     is_recognised: bool  # its text lies invisibly over the picture of a scanned page
     is_broken: bool  # PDFium could not read it
+
+    @property
+    def letters(self) -> str:
+        """Its text without accents of their own and what has no width."""
+        return _ACCENTS.sub("", self.text.replace(_NOTHING, ""))
 
     @property
     def unread(self) -> Mapping[str, str]:
@@ -255,10 +264,10 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
         for values, sent_bytes in zip(arrays.all, sent or (), strict=False):
             values.frombytes(sent_bytes)
         letters = _SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes)))
-        if symbols and "!" in letters:
+        if symbols and not _SIGNS.keys().isdisjoint(letters):
             pairs = zip(letters, arrays.fonts, strict=True)
-            letters = "".join(_ARROW if letter == "!" and font in symbols else letter for letter, font in pairs)
-        text = _with_accents(letters, arrays)
+            letters = "".join(_SIGNS.get(letter, letter) if font in symbols else letter for letter, font in pairs)
+        text = _with_accents(_PLACES.sub(UNNAMED, letters), arrays)
         seen = [not flags & (GENERATED | OFF_PAGE) for flags in arrays.flags]
         directions = Counter(compress(arrays.directions, seen))
         direction = max((0, 1, 3, 2), key=directions.__getitem__)

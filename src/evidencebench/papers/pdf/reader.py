@@ -9,9 +9,9 @@ from dataclasses import replace
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.lines import words_of
-from evidencebench.papers.paper import Loss, Paper, Part
+from evidencebench.papers.paper import Loss, Paper, Part, n_visible
 from evidencebench.papers.pdf.boxes import page_boxes
-from evidencebench.papers.pdf.extraction import PdfPage, pages_of
+from evidencebench.papers.pdf.extraction import UNNAMED, PdfPage, pages_of
 from evidencebench.papers.pdf.lines import PrintedLine, line_numbers, lines_of, running_lines, styles_of, with_labels
 from evidencebench.papers.pdf.page_units import units_of
 from evidencebench.papers.pdf.paragraphs import (
@@ -28,6 +28,7 @@ from evidencebench.papers.pdf.regions import regions_of
 from evidencebench.papers.pdf.roles import PaperPart, parts_of
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
+from evidencebench.wording import counted
 
 _OCR = "recognise its text first, as with 'ocrmypdf"
 _LEAST_CHARACTERS = 80  # of a page that holds text; the last one of a paper may have less
@@ -53,8 +54,8 @@ def unread_pages(pages: Sequence[PdfPage], name: str, count: Loss) -> tuple[str,
             f"{name}: PDF: damaged: none of its {len(pages)} pages can be opened; fetch it again, or open it in a "
             "viewer and print it to a new PDF"
         )
-    n_without = sum(_n_visible(page) < _LEAST_CHARACTERS for page in opened)
-    if n_without > _MOST * len(opened) or not any(map(_n_visible, opened)):
+    n_without = sum(n_visible(page.text) < _LEAST_CHARACTERS for page in opened)
+    if n_without > _MOST * len(opened) or not any(n_visible(page.text) for page in opened):
         raise UnreadableError(
             f"{name}: PDF: scanned: {n_without} of {len(opened)} pages hold no text, only pictures of it; {_OCR} "
             "scan.pdf paper.pdf'"
@@ -70,7 +71,7 @@ def unread_pages(pages: Sequence[PdfPage], name: str, count: Loss) -> tuple[str,
         listed = _listed(broken)
         count.leave_out(f"{listed}, which could not be opened", "", n_elements=len(broken))
         warnings.append(f"{listed.capitalize()} could not be opened; fetch the PDF again to have all of it.")
-    if empty := [page for page in opened if _n_visible(page) < _ALMOST_NONE]:
+    if empty := [page for page in opened if n_visible(page.text) < _ALMOST_NONE]:
         listed = _listed(empty)
         count.leave_out(f"{listed}, with hardly any text", "", n_elements=len(empty))
         warnings.append(f"There is hardly any text on {listed}; pictures of text are not read.")
@@ -86,17 +87,13 @@ def _is_legible(text: str) -> bool:
     True
     """
     counts = Counter(unicodedata.normalize("NFKD", text.casefold()))
-    n_visible = sum(n for letter, n in counts.items() if not letter.isspace())
+    n_all = sum(n for letter, n in counts.items() if not letter.isspace())
     n_meant = sum(n for letter, n in counts.items() if unicodedata.category(letter)[0] in "LMN")
     n_latin = sum(n for letter, n in counts.items() if "a" <= letter <= "z")
     n_frequent = sum(counts[letter] for letter in _FREQUENT_LETTERS)
-    is_prose = n_latin >= max(_LEAST_SAMPLE, _LEAST_LETTERS * n_visible)
+    is_prose = n_latin >= max(_LEAST_SAMPLE, _LEAST_LETTERS * n_all)
     is_swapped = is_prose and n_frequent < _LEAST_FREQUENT * n_latin
-    return n_visible < _LEAST_SAMPLE or not (is_swapped or n_meant < _LEAST_LETTERS_AND_DIGITS * n_visible)
-
-
-def _n_visible(page: PdfPage) -> int:
-    return len("".join(page.text.split()))
+    return n_all < _LEAST_SAMPLE or not (is_swapped or n_meant < _LEAST_LETTERS_AND_DIGITS * n_all)
 
 
 def _listed(pages: Sequence[PdfPage]) -> str:
@@ -138,6 +135,10 @@ def read_pdf(content: bytes, name: str) -> Paper:
     parts = _rejoined(parts_of(paragraphs_of(lines)))
     title = next((part for part in parts if part.role is PartRole.TITLE), None)
     blocks = list(_blocks(parts, words, count))
+    count.check(sum(n_visible(page.letters) for page in pages))
+    if n_unnamed := sum(block.text.text.count(UNNAMED) for block in blocks):
+        told = f"The fonts do not say what {counted(n_unnamed, 'sign')} of the text shows; {UNNAMED} stands for each."
+        warnings = (*warnings, told)
     return paper_of(
         blocks,
         name=name,
@@ -205,11 +206,11 @@ def _blocks(parts: Sequence[PaperPart], words: AbstractSet[str], count: Loss) ->
         if part.role not in _READ:
             count.leave_out(part.role.value, part.paragraph.text)
             continue
-        kind, counted = _READ[part.role]
+        kind, counts_to = _READ[part.role]
         path = [(level, title) for level, title in path if level < part.level or kind is not Kind.HEADING]
         text = text_of_lines(lines, words, label=label if kind is Kind.ABSTRACT else ())
-        count.read(counted, "".join(line.text for line in lines))
-        count.keep(counted, "".join(line.text for line in lines))
+        count.read(counts_to, "".join(line.text for line in lines))
+        count.keep(counts_to, "".join(line.text for line in lines))
         label = ()
         section = ("Abstract",) if kind is Kind.ABSTRACT else tuple(title for _, title in path)
         if kind is Kind.ABSTRACT and (word := ABSTRACT_LABEL.match(text.text)):
