@@ -154,7 +154,7 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], indexes: Sequence[int], ha
     letters = [page.text[index] for index in indexes]
     fonts = [arrays.fonts[index] for index in indexes]
     baselines = [arrays.baselines[index] for index in indexes]
-    style = styles[Counter(fonts).most_common(1)[0][0]]
+    style = _style([styles[font] for font in fonts], letters)
     heights: defaultdict[float, float] = defaultdict(float)
     for (place, font), n in Counter(zip(baselines, fonts, strict=True)).items():
         heights[round(place, 1)] += n * styles[font].size
@@ -178,15 +178,27 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], indexes: Sequence[int], ha
         is_italic=bool(of_letters) and all(styles[font].is_italic for font in of_letters),
         begins_italic=own[0].is_italic,
         column=(left, right),
-        n_lead=_n_lead(own),
+        n_lead=_n_lead(own, letters),
     )
 
 
-def _n_lead(styles: Sequence[TypeStyle]) -> int:
-    """Return how many characters stand out at a line's beginning, as a heading within the paragraph's first line."""
+def _style(styles: Sequence[TypeStyle], letters: Sequence[str]) -> TypeStyle:
+    """Return the style of most characters; of small capitals, which are capitals in smaller type, that of the large."""
+    usual = Counter(styles).most_common(1)[0][0]
+    capitals = [style for style, letter in zip(styles, letters, strict=True) if letter.isupper()]
+    has_small = any(map(str.islower, letters))
+    return usual if has_small or not capitals else max(capitals, key=lambda style: style.size)
+
+
+def _n_lead(styles: Sequence[TypeStyle], letters: Sequence[str]) -> int:
+    """Return how many characters stand out at a line's beginning, as a heading within the paragraph's first line.
+
+    Its number may be plain.
+    """
+    first = next((at for at, letter in enumerate(letters[:_LONGEST_LABEL]) if letter.isalpha()), 0)
     for stands_out in ([style.is_bold for style in styles], [style.is_italic for style in styles]):
-        if stands_out[0] and not all(stands_out):
-            return stands_out.index(False)
+        if stands_out[first] and not all(stands_out[first:]):
+            return stands_out.index(False, first)
     return 0
 
 

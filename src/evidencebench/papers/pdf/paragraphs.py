@@ -53,6 +53,7 @@ def name_of(heading: str) -> str:
 
 # In sizes of type.
 _INDENT = 0.7
+_CENTRED = 0.3
 _SAME_SIZE = 0.06
 _WIDER = 1.25  # of the usual step from line to line: a gap between paragraphs, where a sentence has ended
 _MUCH_WIDER = 1.4  # where none has: sub- and superscripts push lines apart
@@ -131,9 +132,18 @@ def _is_new(group: Sequence[PrintedLine], line: PrintedLine, usual_steps: Mappin
         or (line.n_lead > 0 and KEYWORDS.match(line.text) is not None)
         or _is_section_name(group, line)
         or _changes_style(group, line)
-        or _is_indented(group, line, size)
-        or _is_broken_off(before, line, size)
+        or (not _is_centred(before, line, size) and _begins_anew(group, line, size))
     )
+
+
+def _is_centred(before: PrintedLine, line: PrintedLine, size: float) -> bool:
+    """Whether two lines of different widths have one middle, as those of titles can."""
+    middles = [(one.left + one.right) / 2 for one in (before, line)]
+    return abs(middles[0] - middles[1]) < _CENTRED * size and abs(before.left - line.left) > _INDENT * size
+
+
+def _begins_anew(group: Sequence[PrintedLine], line: PrintedLine, size: float) -> bool:
+    return _is_indented(group, line, size) or _is_broken_off(group[-1], line, size)
 
 
 def _is_section_name(group: Sequence[PrintedLine], line: PrintedLine) -> bool:

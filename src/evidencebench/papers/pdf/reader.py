@@ -158,6 +158,9 @@ def _without(lines: Sequence[PrintedLine], unwanted: AbstractSet[int], sort: str
     return [line for line in lines if id(line) not in unwanted]
 
 
+_NUMBERING = "0123456789.() "
+
+
 def _run_in(lines: Sequence[PrintedLine]) -> tuple[PrintedLine, ...]:
     """Return the lines of a heading that stands in a paragraph's first line, the last of them cut; none without one."""
     n_whole = next((at for at, line in enumerate(lines) if not line.is_bold), len(lines))
@@ -170,7 +173,7 @@ def _run_in(lines: Sequence[PrintedLine]) -> tuple[PrintedLine, ...]:
     words = " ".join([*(line.text for line in lines[:n_whole]), lead])
     is_ended = words.rstrip()[-1:] in (".", ":", "?") or rest[:1] in (".", ":")
     is_short = len(words.split()) <= _LONGEST_RUN_IN and sum(map(str.isalpha, words)) >= _LEAST_RUN_IN
-    begins = words[:1].isupper() and rest.lstrip(" .:")[:1].isupper()
+    begins = words.lstrip(_NUMBERING)[:1].isupper() and rest.lstrip(" .:")[:1].isupper()
     if not (glyphs and is_short and begins and (is_ended or not last.begins_italic)):
         return ()
     return (*lines[:n_whole], replace(last, glyphs=glyphs, text=lead))

@@ -69,7 +69,8 @@ class _TextRow:
         self.left, self.right = min(line.left for line in lines), max(line.right for line in lines)
         self.baseline, self.size = longest.baseline, longest.size
         self.reach = reach  # the farthest step from line to line, in sizes of type
-        self.look = all(line.is_bold for line in lines), all(line.is_italic for line in lines)
+        is_capitals = self.text.isupper() and sum(map(str.isalpha, self.text)) > _LEAST_LETTERS
+        self.look = all(line.is_bold for line in lines), all(line.is_italic for line in lines), is_capitals
         words = self.text.split()
         self.n_small_words = len(_SMALL_WORD.findall(self.text))
         self.share_of_words = sum(_WORD.fullmatch(word) is not None for word in words) / max(1, len(words))
@@ -264,8 +265,8 @@ def _blocks_alike(rows: Sequence[_TextRow], width: float) -> list[list[_TextRow]
     blocks: list[list[_TextRow]] = []
     for row in rows:
         above = blocks[-1][-1] if blocks else row
-        is_numbered = len(number_of(above.text)) > 1 and not _is_full(above, width)
-        if blocks and row.is_second_line_of(above) and not is_numbered:
+        is_other = len(number_of(above.text)) > 1 or above.lines[0].style.name != row.lines[0].style.name
+        if blocks and row.is_second_line_of(above) and (_is_full(above, width) or not is_other):
             blocks[-1].append(row)
         else:
             blocks.append([row])
