@@ -583,3 +583,56 @@ def test_a_sign_that_its_font_does_not_name_is_not_passed_over(font: str, shown:
     assert paper.sentences[-1] == f"The doses were {shown} of them a day."
     n_unnamed = shown.count("\ufffd")
     assert [str(n_unnamed) in warning for warning in paper.warnings] == [True]
+
+
+def _small_capitals(sheet: Sheet, x: float, y: float, text: str) -> float:
+    """Draw capitals, those within a word smaller; return where they end."""
+    for word in text.split():
+        x = sheet.line(x, y, word[0], size=10)
+        x = sheet.line(x, y, f"{word[1:].upper()} ", size=8)
+    return x
+
+
+def test_headings_in_small_capitals_are_headings_alone_and_within_a_line() -> None:
+    sheet = Sheet()
+    y = _begin(sheet)
+    for number, title in enumerate(("Materials Used", "Tea Leaves"), 1):
+        y = sheet.paragraph(72, y, " ".join(sentences(4, start=10 * number)))
+        _small_capitals(sheet, 200, y + 12, f"{number}. {title}")
+        y += 32
+    y = sheet.paragraph(72, y, " ".join(sentences(4, start=30)))
+    begun = _small_capitals(sheet, 72, y + 12, "3. Statistical Methods")
+    sheet.line(begun, y + 12, "Between May and June, the adults drank the tea,")
+    sheet.paragraph(72, y + 24, "or the water, as they were told. " + " ".join(sentences(4, start=40)))
+    paper = _read(sheet)
+    headings = [text for kind, text in zip(paper.kinds, paper.sentences, strict=True) if kind is Kind.HEADING]
+    assert headings[3:] == ["1. MATERIALS USED", "2. TEA LEAVES", "3. STATISTICAL METHODS"]
+    assert "Between May and June, the adults drank the tea, or the water, as they were told." in paper.sentences
+
+
+def test_a_title_of_centred_lines_is_one() -> None:
+    sheet = Sheet()
+    lines = (
+        "A randomized trial of green tea in adults with a",
+        "high blood pressure and no other disease that is",
+        "known",
+    )
+    for number, text in enumerate(lines):
+        sheet.canvas.setFont(BOLD, 16)
+        sheet.canvas.drawCentredString(297, 760 - 19 * number, text)
+    sheet.line(72, 180, "Introduction", size=12, font=BOLD)
+    sheet.paragraph(72, 200, " ".join(sentences(8)))
+    assert _read(sheet).title == " ".join(lines)
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+def test_text_that_a_figure_stands_beside_is_read_whole(*, is_left: bool) -> None:
+    sheet = Sheet()
+    said = sentences(12)
+    y = sheet.paragraph(72, _begin(sheet), " ".join(said[:5]))
+    sheet.lines(90 if is_left else 360, y + 12, ["Dose (mg)", "10   20   30", "Water   Tea"])
+    sheet.lines(90 if is_left else 360, y + 60, ["Fig. 1. Dose and fall."], size=8)
+    y = sheet.paragraph(272 if is_left else 72, y, " ".join(said[5:8]), width=200)
+    sheet.paragraph(72, y, " ".join(said[8:]))
+    paper = _read(sheet)
+    assert paper.sentences[-12:] == tuple(said)

@@ -21,6 +21,7 @@ _SAME_BASELINE = 0.1
 _SAME_ROW = 0.3
 _SCRIPT_SHIFT = 0.75
 _LONGEST_LABEL = 5
+_LEAST_SMALL = 4  # capitals of smaller type, of a heading in small capitals
 
 _LONE_ACCENTS = "\u00a8\u02c6\u02c7\u02d8\u02d9\u02dd"  # over a letter that has no character with them
 
@@ -199,7 +200,10 @@ def _n_lead(styles: Sequence[TypeStyle], letters: Sequence[str]) -> int:
     for stands_out in ([style.is_bold for style in styles], [style.is_italic for style in styles]):
         if stands_out[first] and not all(stands_out[first:]):
             return stands_out.index(False, first)
-    return 0
+    end = next((at for at, letter in enumerate(letters) if letter.islower()), 0)
+    large = max(style.size for style in styles)
+    small_capitals = [at for at in range(end) if letters[at].isupper() and styles[at].size < large]
+    return small_capitals[-1] + 1 if len(small_capitals) >= _LEAST_SMALL else 0
 
 
 _N_EDGE_ROWS = 3  # at the top and at the foot of a page

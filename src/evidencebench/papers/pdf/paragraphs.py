@@ -182,7 +182,8 @@ def _is_broken_off(before: PrintedLine, line: PrintedLine, size: float) -> bool:
     word = line.text.partition(" ")[0]
     width = (line.right - line.left) * len(word) / len(line.text)
     room = before.column[1] - before.right
-    is_broken = ENDED.search(before.text) is not None or room > _MUCH_ROOM * (before.column[1] - before.column[0])
+    is_short = line.right - before.right > _MUCH_ROOM * (before.column[1] - before.column[0])  # text can be narrow
+    is_broken = ENDED.search(before.text) is not None or is_short
     return is_broken and room > width + _SLACK * size and BEGINS.match(line.text) is not None
 
 

@@ -44,6 +44,7 @@ _FULL, _WIDE = 0.8, 0.6  # of the usual width of a line
 _LARGER, _SMALLER, _SMALLEST_HEADING, _SMALLEST_BOLD = 0.5, 1.6, 0.8, 1.2  # points
 _MOST_WORDS, _SOME_WORDS = 0.5, 0.15  # of what a row holds
 _LEAST_SMALL_WORDS = 3
+_LEAST_ROWS = 3
 _LEAST_LETTERS, _LONGEST_HEADING, _LONGEST_SENTENCE, _LONGEST_NAME = 3, 160, 80, 6
 _AROUND_FORMULA = 4  # rows
 _LATE, _SMALLEST_LATE = 0.4, 2.6  # the share of pages before those that may end in small type; points
@@ -121,6 +122,7 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[PrintedLine
         rows = _rows(lines, max(_NEXT, _FARTHER * step))
         _find_text(rows, body, width)
         _find_short_sentences(rows, body, width, font)
+        _find_narrow_text(rows, body, width, font)
         _find_captions(rows)
         is_late = number >= _LATE * len(pages)
         first_text = next((at for at, row in enumerate(rows) if row.is_text), len(rows))
@@ -244,6 +246,17 @@ def _find_short_sentences(rows: Sequence[_TextRow], body: float, width: float, f
             row.is_text = row.is_text or _is_alone(rows, row)
         elif is_plain and above.is_text:
             row.is_text = row.is_text or _goes_on(above, row, width)
+
+
+def _find_narrow_text(rows: Sequence[_TextRow], body: float, width: float, font: str) -> None:
+    """Find text that a figure stands beside: rows below each other in the text's type, right below or above text."""
+    for block in _blocks_alike(rows, width):
+        is_plain = block[0].lines[0].style.name == font and abs(block[0].size - body) < _FLUSH
+        is_wordy = sum(row.n_small_words for row in block) >= _LEAST_SMALL_WORDS * len(block) and block[0].is_wordy
+        if len(block) >= _LEAST_ROWS and is_plain and is_wordy and not any(block[0].look):
+            is_near = any(row.is_beside(text) and row.overlaps(text) for row in (block[0], block[-1]) for text in rows)
+            for row in block if is_near or any(row.is_text for row in block) else ():
+                row.is_text |= row.is_wordy and row.n_small_words > 0
 
 
 def _is_alone(rows: Sequence[_TextRow], row: _TextRow) -> bool:
