@@ -636,3 +636,26 @@ def test_text_that_a_figure_stands_beside_is_read_whole(*, is_left: bool) -> Non
     sheet.paragraph(72, y, " ".join(said[8:]))
     paper = _read(sheet)
     assert paper.sentences[-12:] == tuple(said)
+
+
+@pytest.mark.parametrize(
+    ("lines", "subject", "doi", "year"),
+    [
+        (
+            ["Tea 1998, 11:312. doi:10.1000/tea-11.", "Received 3 May 1997, accepted 2 June 1998"],
+            "",
+            "10.1000/tea-11",
+            1998,
+        ),
+        (["https://doi.org/10.1000/a(b)c", "(c) 1999 The Author"], "", "10.1000/a(b)c", 1999),
+        (["The tea of 2050", "Downloaded on 1 May 2000"], "J Tea 1996. doi:10.1000/b", "10.1000/b", None),
+        (["See 10.1000/table for 1234 cups"], "", None, None),
+    ],
+)
+def test_doi_and_year_are_those_of_the_first_page(lines: list[str], subject: str, doi: str, year: int) -> None:
+    sheet = Sheet()  # made in 2000, as it says
+    sheet.canvas.setSubject(subject)
+    sheet.lines(72, 40, lines, size=8)
+    sheet.paragraph(72, _begin(sheet), " ".join(sentences(8)) + " In 1995, tea was hot, and in 2001 too.")
+    paper = _read(sheet)
+    assert (paper.ids.get("doi"), paper.year) == (doi, year)

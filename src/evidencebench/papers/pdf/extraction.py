@@ -43,6 +43,7 @@ class PdfAnswer(msgspec.Struct, frozen=True, kw_only=True):
     amount: int = 0
     pages: list[tuple[bytes, ...] | None] = []  # None: PDFium could not read it
     fonts: list[PdfFont] = []
+    facts: dict[str, str] = {}  # what the file says of itself, by PDF's names
 
 
 @dataclass(slots=True)
@@ -65,7 +66,8 @@ class PageArrays:
 
 
 _INVISIBLE = 3  # the render mode of text that a scanner has recognised, and of hidden text
-_NAME_BYTES = 256
+_NAME_BYTES, _FACT_BYTES = 256, 2000
+_FACTS = ("Subject", "CreationDate")
 _BREAKS = frozenset(b" \r\n")
 _HYPHENS = (0x02, 0xFFFE)  # how PDFium gives a hyphen at a line's end
 _UPRIGHT = 0.98  # the cosine of the largest slant of a line of text
@@ -103,7 +105,13 @@ def _answer(content: bytes) -> PdfAnswer:
             pdfium.FPDFText_ClosePage(text)
         if page:
             pdfium.FPDF_ClosePage(page)
-    return PdfAnswer(pages=pages, fonts=list(fonts))
+    return PdfAnswer(pages=pages, fonts=list(fonts), facts={name: _fact(document, name) for name in _FACTS})
+
+
+def _fact(document: Any, name: str) -> str:
+    held = ctypes.create_string_buffer(_FACT_BYTES)
+    n_bytes = pdfium.FPDF_GetMetaText(document, name.encode(), held, _FACT_BYTES)
+    return held.raw[: max(0, min(n_bytes, _FACT_BYTES) - 2)].decode("utf-16-le", "replace")
 
 
 def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFont, int]) -> PageArrays:
@@ -252,7 +260,7 @@ def _with_accents(text: str, arrays: PageArrays) -> str:
     return "".join(letters)
 
 
-def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...]]:
+def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...], Mapping[str, str]]:
     answer = msgspec.msgpack.decode(ask_process(__name__, content, name), type=PdfAnswer)
     if answer.error:
         raise UnreadableError(f"{name}: PDF: {_ERRORS[answer.error].format(amount=answer.amount)}")
@@ -284,4 +292,4 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
             )
         )
         start += len(text) + 1
-    return tuple(pages), tuple(answer.fonts)
+    return tuple(pages), tuple(answer.fonts), answer.facts

@@ -12,6 +12,7 @@ from evidencebench.papers.lines import words_of
 from evidencebench.papers.paper import Loss, Paper, Part, n_visible
 from evidencebench.papers.pdf.boxes import page_boxes
 from evidencebench.papers.pdf.extraction import UNNAMED, PdfPage, pages_of
+from evidencebench.papers.pdf.identity import doi_of, year_of
 from evidencebench.papers.pdf.lines import PrintedLine, line_numbers, lines_of, running_lines, styles_of, with_labels
 from evidencebench.papers.pdf.page_units import units_of
 from evidencebench.papers.pdf.paragraphs import (
@@ -116,7 +117,7 @@ def is_pdf(content: bytes) -> bool:
 
 
 def read_pdf(content: bytes, name: str) -> Paper:
-    pages, fonts = pages_of(content, name)
+    pages, fonts, facts = pages_of(content, name)
     styles = styles_of(fonts)
     count = Loss()
     warnings = unread_pages(pages, name, count)
@@ -124,6 +125,7 @@ def read_pdf(content: bytes, name: str) -> Paper:
         for sort, text in page.unread.items():
             count.leave_out(sort, text)
     rows = [list(lines_of(page, styles)) for page in pages]
+    first = [line.text for line in rows[0]]
     rows = [with_labels(_without(row, line_numbers(row), "line number", count)) for row in rows]
     running = running_lines(rows)
     rows = [in_reading_order(_without(row, running, "running head or page number", count)) for row in rows]
@@ -135,20 +137,24 @@ def read_pdf(content: bytes, name: str) -> Paper:
     parts = _rejoined(parts_of(paragraphs_of(lines)))
     title = next((part for part in parts if part.role is PartRole.TITLE), None)
     blocks = list(_blocks(parts, words, count))
+    read = {line.text for part in parts if part.role in _READ for line in part.paragraph.lines}
+    doi, year = doi_of(first, facts), year_of([line for line in first if line not in read], facts)
     count.check(sum(n_visible(page.letters) for page in pages))
     if n_unnamed := sum(block.text.text.count(UNNAMED) for block in blocks):
         told = f"The fonts do not say what {counted(n_unnamed, 'sign')} of the text shows; {UNNAMED} stands for each."
         warnings = (*warnings, told)
-    return paper_of(
+    paper = paper_of(
         blocks,
         name=name,
         file_format="PDF",
+        ids={"doi": doi} if doi else {},
         title=text_of_lines(title.paragraph.lines, words).text if title else "",
         loss=count,
         units=units_of(floats, parts, words),
         warnings=warnings,
         locate=page_boxes(lines),
     )
+    return replace(paper, year=year)
 
 
 def _without(lines: Sequence[PrintedLine], unwanted: AbstractSet[int], sort: str, count: Loss) -> list[PrintedLine]:
