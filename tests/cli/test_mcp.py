@@ -10,14 +10,21 @@ from typing import Any
 import anyio
 import pytest
 
+from doors import Address, review_tasks
 from kit.command_line import Command
+from kit.desks import QUESTIONS, cell_of, filled
 from kit.europe_pmc import base_url, europe_pmc
+from kit.printing import Sheet
 
 _TEXT = """\
 # Abstract
 It is not known whether tea lowers blood pressure.
 In a randomised trial of 120 adults, tea lowered systolic pressure by 3.1 mmHg (95% CI 1.0 to 5.2, p = 0.004).
 """
+
+
+_GERMAN = "Ziel der Studie war es, die Wirkung von Tee auf den Blutdruck zu untersuchen."
+_URL = "http://127.0.0.1:8642"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -105,3 +112,40 @@ def test_without_the_extra_it_says_what_to_install(command: Command, monkeypatch
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert "pip install 'evidencebench[mcp]'" in command("mcp .").refusal
     assert "pip install 'evidencebench[mark]'" in command("find Tea. . --mark copies").refusal
+
+
+def test_a_scan_another_language_and_a_login_page_are_told_alike_by_find_the_desk_and_an_assistant(
+    command: Command,
+) -> None:
+    pytest.importorskip("starlette", reason="needs the extra 'view'")
+    from starlette.testclient import TestClient  # noqa: PLC0415
+
+    folder, sheet = Path("papers"), Sheet()
+    folder.mkdir()
+    sheet.canvas.rect(72, 72, 400, 600, fill=1)
+    (folder / "scan.pdf").write_bytes(sheet.pdf())
+    (folder / "german.txt").write_text(f"{_GERMAN}\nEr sank.\n")
+    (folder / "login.html").write_text(f"<html><h1>Tea</h1>{'<p>Log in to read the whole of this article.</p>' * 9}")
+    told = {"scan.pdf": "scanned: 1 of 1 pages", "german.txt": "reads as German", "login.html": "'Log in to read'"}
+
+    async def ask(client: Any) -> None:
+        for name, words in told.items():
+            call = {"paper": f"papers/{name}", "hypothesis": QUESTIONS[0]}
+            answer = await client.call_tool("find_evidence", call)
+            assert words in answer.content[0].text
+
+    _asked(ask, "papers")
+    for name, words in told.items():
+        found = command(f"find {{{QUESTIONS[0]}}} papers/{name}")
+        assert words in " ".join(f"{found.out} {found.err}".split())
+    table = filled(folder, questions=QUESTIONS[:1])
+    desk = TestClient(
+        review_tasks(table.desk, is_blind=False).make_app(Address()), base_url=_URL, headers={"Origin": _URL}
+    )
+    desk.post("/api/people/session", json={"name": "Ada"}).raise_for_status()
+    ada = {"person": "Ada", "list": "review"}
+    errors = {paper["name"]: paper["error"] for paper in desk.get("/api/people/queue", params=ada).json()["papers"]}
+    for name, words in told.items():
+        cell = {**ada, "id": cell_of(table, name)}
+        shown = errors[name] or desk.get("/api/people/task", params=cell).json()["task"]["found"]["summary"]
+        assert words in shown

@@ -106,7 +106,8 @@ def _told(finding: Finding) -> Mapping[str, object]:
     ]
     best = max((one.chance for one in finding.evidence if one.chance is not None), default=None)
     chance = "" if best is None else telling.chance_text(best)
-    return {"summary": telling.lead(finding), "chance_words": chance, "evidence": evidence}
+    lines = [telling.lead(finding), *finding.paper.warnings]
+    return {"summary": " ".join(lines), "chance_words": chance, "evidence": evidence}
 
 
 def _pictures(desk: Desk) -> Callable[[str, Mapping[str, str]], Response]:
