@@ -5,7 +5,7 @@ import re
 import pytest
 
 from doors import Loss, UnreadableError, parse_html, read_content
-from evidencebench import Paper
+from evidencebench import Kind, Paper
 from kit.outlines import n_left_out, outline
 
 _HEAD = """<head><meta charset="utf-8"><title>Tea - a library</title>
@@ -255,3 +255,15 @@ def test_what_a_second_count_has_more_is_text_that_was_lost() -> None:
     assert count.share_kept == 1
     count.check(12)
     assert count.share_kept == 8 / 10
+
+
+def test_an_abstract_within_its_own_title_is_read_and_a_summary_of_the_discussion_is_none() -> None:
+    text = "Tea lowered it in all of the adults who drank it over some weeks."
+    page = (
+        f"<h1>Tea</h1><h2>Abstract</h2><h3>Summary</h3><h4>Results</h4><p>{text}</p><h2>Introduction</h2><p>{text}</p>"
+        f"<h2>Discussion</h2><h3>Summary</h3><p>{text}</p>"
+    )
+    paper = read_content(page.encode(), name="tea.html")
+    kinds = [kind for kind, sentence in zip(paper.kinds, paper.sentences, strict=True) if text in sentence]
+    assert kinds == [Kind.ABSTRACT, Kind.BODY, Kind.BODY]
+    assert paper.loss.left_out == {}

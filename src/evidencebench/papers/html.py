@@ -259,7 +259,7 @@ class SectionFinder:
         self._flush()
 
     def _sort(self, element: Element) -> str | None:
-        is_further = _is_abstract(element) and not self._outer and bool(self.abstract.children)
+        is_further = _is_abstract(element) and not self._outer and self._has_abstract
         return "further abstract" if is_further else sort_left_out(element)
 
     def _enter(self, element: Element) -> None:
@@ -296,17 +296,19 @@ class SectionFinder:
         text, title = heading.text, Element("title", children=self._inline(heading).children)
         if not text:
             return
-        around, is_abstract = self._around, is_abstract_title(text)
+        around = self._around
         if self._outer and not self.abstract.children and "abstract" in text.lower():
             self.abstract.children.append(title)
             return
         around.outline.enter(text, level=HEADINGS.index(heading.tag) + 1)
         depth = len(around.outline.path) - 1
         del around.sections[depth:], around.sorts[depth:]
-        is_further = is_abstract and bool(self.abstract.children)
+        is_of_body = any(section_of(title) is SectionSort.BODY for title in around.outline.path[:-1])
+        is_abstract = is_abstract_title(text) and not is_of_body  # as a summary of the discussion is
+        is_further = is_abstract and self._has_abstract
         sort = self._of_others.get(id(heading)) or sort_of_section(text)
         around.sorts.append("further abstract" if is_further else sort)
-        if is_abstract and not self.abstract.children:
+        if is_abstract and not is_further and not self._outer:
             self._begin_abstract()
             section = self.abstract
         else:
@@ -318,6 +320,11 @@ class SectionFinder:
             self._count.leave_out(self._left_out, text, n_elements=0)
         else:
             section.children.append(title)
+
+    @property
+    def _has_abstract(self) -> bool:
+        """Whether there is an abstract with more than its title."""
+        return any(isinstance(child, Element) and child.tag != "title" for child in self.abstract.children)
 
     @property
     def _left_out(self) -> str | None:
