@@ -14,6 +14,7 @@ from papers.test_zipped import docx, paragraph
 
 _LINES = Path(__file__).with_name("tex_formulas.txt").read_text(encoding="utf-8").splitlines()
 _TEX = list(zip(_LINES[1::3], _LINES[2::3], strict=True))
+_PANDOC = Path(__file__).with_name("pandoc_formulas.txt").read_text(encoding="utf-8").splitlines()[1:]
 
 
 @pytest.mark.parametrize(("tex", "line"), _TEX)
@@ -165,6 +166,23 @@ def test_word(omml: str, line: str) -> None:
         docx(paragraph("It is ", more=f"<m:oMath>{omml}</m:oMath><w:r><w:t>.</w:t></w:r>")), name="tea.docx"
     )
     assert paper.sentences[-1] == f"It is {line}."
+
+
+def closely(line: str) -> str:
+    """Return a line without the spaces around signs, and with one sign of those that look alike."""
+    line = re.sub(r" ?([^\w ]) ?", r"\1", line.replace("\u200b", ""))
+    return line.translate(str.maketrans("−∼⋅ℝ", "-~·R"))
+
+
+@pytest.mark.parametrize(
+    ("omml", "mathml", "line"),
+    [(*both, line) for both, (_, line) in zip(zip(_PANDOC[::2], _PANDOC[1::2], strict=True), _TEX, strict=True)],
+)
+def test_one_formula_is_one_line_in_word_on_a_page_and_in_tex(omml: str, mathml: str, line: str) -> None:
+    of_word = read_content(docx(paragraph("It is ", more=f"{omml}<w:r><w:t> here.</w:t></w:r>")), name="tea.docx")
+    assert closely(of_word.sentences[-1]) == closely(f"It is {line} here.")
+    of_page = read_content(page_of(f"<p>It is {mathml} here.</p>").encode(), name="tea.html")
+    assert closely(of_page.sentences[2]) == closely(f"It is {line} here.")
 
 
 def page_of(html: str) -> str:

@@ -55,6 +55,7 @@ _STARTS = frozenset("([{\\\u221a\u2211\u222b")  # of what may be a factor
 MINUS = "\u2212"  # which TeX makes of a hyphen
 UNKNOWN = re.compile(r"\\[A-Za-z]+")
 """A command of TeX that stands as its name, since nobody knows its sign."""
+_BETWEEN = re.compile("[\u200b\u2061-\u2064]+")  # signs of no width, as between a function and what it is of
 _OPENING, _CLOSING = "([{\u27e8|\u2016", ")]}\u27e9|\u2016"
 _STYLED = re.compile("[\U0001d400-\U0001d7ff]")
 _MOST_LOOKED_AT = 64  # characters or pieces of a part, to say whether it needs brackets
@@ -111,7 +112,7 @@ def _root(_: Element, parts: Sequence[Element]) -> list[_Node]:
 
 def _row(children: Sequence[_Node]) -> list[_Node]:
     """Return parts side by side: words apart from each other, and a fraction in brackets where it is a factor."""
-    shown = [child for child in children if not (isinstance(child, Element) and child.tag in _NOT_SHOWN)]
+    shown = list(filter(_is_shown, children))
     row: list[_Node] = []
     for number, child in enumerate(shown):
         before = shown[number - 1] if number else ""
@@ -121,6 +122,10 @@ def _row(children: Sequence[_Node]) -> list[_Node]:
         is_factor = _is_fraction(child) and (_is_operand(before, at=-1) or _is_operand(after, at=0))
         row += ["(", child, ")"] if is_factor else [child]
     return row
+
+
+def _is_shown(node: _Node) -> bool:
+    return not isinstance(node, Element) or not (node.tag in _NOT_SHOWN or _BETWEEN.fullmatch(_beginning(node)))
 
 
 def _is_apart(before: _Node, after: _Node) -> bool:
@@ -147,7 +152,8 @@ def _is_word(node: _Node) -> bool:
 
 def _ends_with_script(node: _Node) -> bool:
     """Say whether what is behind a part would be read as more of its power or limit."""
-    node = _unwrapped(node)
+    while isinstance(node, Element) and node.tag in ROWS and (parts := list(node.elements)):
+        node = parts[-1]
     if not isinstance(node, Element) or node.tag not in SCRIPTS or not next(node.elements).text:
         return False
     return any(isinstance(part, str) and part in "^_" for part in _written(node))
@@ -156,7 +162,7 @@ def _ends_with_script(node: _Node) -> bool:
 def _unwrapped(node: _Node) -> _Node:
     """Return the only part of rows within each other."""
     while isinstance(node, Element) and node.tag in ROWS:
-        parts = list(islice(node.elements, 2))
+        parts = list(islice(filter(_is_shown, node.elements), 2))
         if len(parts) != 1:
             break
         node = parts[0]
@@ -313,7 +319,9 @@ def _beginning(node: _Node) -> str:
 def _end(node: _Node) -> str:
     """Return the characters of a part's last leaf."""
     while isinstance(node, Element):
-        shown = [child for child in node.children if isinstance(child, Element) or child.text.strip()]
+        shown = [
+            child for child in node.children if _is_shown(child) and (isinstance(child, Element) or child.text.strip())
+        ]
         if not shown:
             return ""
         node = shown[-1]

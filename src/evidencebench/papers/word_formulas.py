@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from evidencebench.papers.paper import n_visible
 from evidencebench.papers.tree import Element, unplaced
 
 _MOST_NESTED = 60
@@ -57,14 +58,14 @@ def _fraction(formula: etree._Element, parts: _Parts) -> Element:
 
 
 def _root(_: etree._Element, parts: _Parts) -> Element:
-    degree = [part for part in parts("deg") if part.text]
+    degree = [part for part in parts("deg") if n_visible(part.raw_text)]
     return Element("mroot" if degree else "msqrt", children=[*parts("e"), *degree])
 
 
 def _sum(formula: etree._Element, parts: _Parts) -> Element:
     """Return a sum, a product or an integral with those of its limits that have a text."""
     sign = _leaf(_property(formula, "chr", "\u222b"), "mo")
-    lower, upper = ([part for part in parts(name) if part.text] for name in ("sub", "sup"))
+    lower, upper = ([part for part in parts(name) if n_visible(part.raw_text)] for name in ("sub", "sup"))
     tag = "munderover" if lower and upper else "munder" if lower else "mover"
     limited = Element(tag, children=[sign, *lower, *upper]) if lower or upper else sign
     return Element("mrow", children=[limited, *parts("e")])
