@@ -166,7 +166,7 @@ class BlockReader:
 
 def n_placed(element: Element) -> int:
     """Count the characters of an element that the file has, white space apart."""
-    return sum(n_visible(piece.text) for piece in element.characters() if piece.start < piece.stop)
+    return n_visible("".join(piece.text for piece in element.characters() if piece.start < piece.stop))
 
 
 def leave_out(element: Element, sort: str, count: Loss) -> None:

@@ -267,6 +267,8 @@ class _Builder:
         )
 
     def _end_text(self) -> None:
+        if not self._pieces:
+            return
         if text := without_ligatures("".join(self._pieces)):
             start = self._n_characters
             self._n_characters += len(text)
