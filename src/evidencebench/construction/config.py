@@ -13,6 +13,7 @@ import msgspec
 from evidencebench.construction.harvest.references import KNOWN
 from evidencebench.construction.judge import JudgeSettings, Share
 from evidencebench.construction.losses import LEAST_COVERED
+from evidencebench.decoding import prepared
 from evidencebench.errors import DataError, FormatError, SystemSpecError
 from evidencebench.files.disk import read_text
 from evidencebench.tables import printable
@@ -87,7 +88,7 @@ def read_config(path: Path) -> Config:
 
 def parse_config(text: str, path: Path) -> Config:
     try:
-        file = msgspec.convert(tomllib.loads(text), ConfigFile)
+        file = msgspec.convert(tomllib.loads(text), prepared(ConfigFile))
         checked_name(file.name)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise FormatError(f"{path}: {error}; 'evidencebench construct init' writes a configuration") from error

@@ -12,6 +12,7 @@ import msgspec
 from evidencebench.data.instance import Instance
 from evidencebench.data.json_format import PublishedInstance, encode_instance, instance_from
 from evidencebench.data.sample import load_sample
+from evidencebench.decoding import prepared
 from evidencebench.errors import UnreadableError
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import BROKEN_JSON, read_text
@@ -37,7 +38,7 @@ class GoldStudy(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_gold(path: Path) -> list[GoldStudy]:
     try:
-        return msgspec.json.Decoder(GoldStudy).decode_lines(read_text(path))
+        return msgspec.json.Decoder(prepared(GoldStudy)).decode_lines(read_text(path))
     except BROKEN_JSON as error:
         raise UnreadableError(f"{path}: expected a gold study a line: {error}") from error
 
@@ -77,7 +78,7 @@ def expected_instances() -> list[Instance]:
     for number, instance in enumerate(_instances()):
         instance_id = f"{NAME}_test_id_{number}"
         text = encode_instance(instance).replace(instance.id.encode(), instance_id.encode())
-        record = msgspec.json.decode(text, type=PublishedInstance)
+        record = msgspec.json.decode(text, type=prepared(PublishedInstance))
         record.paper_id, record.systematic_review_id = f"doi_{_DOI}{number + 1}", f"doi_{_DOI}review"
         renamed.append(instance_from(instance_id, record))
     return renamed

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.files.disk import BROKEN_JSON, PathText, open_file
 from evidencebench.files.records import Journal, RecordFormat, has_checksum, open_journal, require_same, with_checksum
@@ -149,7 +150,7 @@ class DraftFile:
             file.seek(self.offsets[draft_id])
             line = file.readline()
         try:
-            return msgspec.json.decode(line, type=Draft)
+            return msgspec.json.decode(line, type=prepared(Draft))
         except BROKEN_JSON as error:
             raise RunFormatError(
                 f"{self.path}: draft '{draft_id}': {error}; delete its line, so that the next run makes it again"

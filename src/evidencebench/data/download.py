@@ -16,6 +16,7 @@ import msgspec
 
 from evidencebench.data.catalog import CatalogEntry, sha256_matches
 from evidencebench.data.sources import open_source
+from evidencebench.decoding import prepared
 from evidencebench.errors import DataError, DownloadError
 from evidencebench.files.atomic import put_in_place, write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText, file_sha256, read_whole
@@ -233,7 +234,7 @@ def _complete(job: _Job, attempts: int, sleep: Callable[[float], object]) -> Non
 def _advance(job: _Job) -> None:
     """Complete the part file with one request, or raise."""
     try:
-        origin = msgspec.json.decode(read_whole(_origin_file(job.part)), type=PartOrigin)
+        origin = msgspec.json.decode(read_whole(_origin_file(job.part)), type=prepared(PartOrigin))
     except (OSError, *BROKEN_JSON):  # absent, torn by a kill, or not ours
         origin = PartOrigin(address=job.address)
     known = job.entry.size_bytes or origin.total

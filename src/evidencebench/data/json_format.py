@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from evidencebench.data.instance import DataSource, Evaluation, Instance, Labels, Origin
+from evidencebench.decoding import prepared
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.files.atomic import Output
 from evidencebench.files.disk import BROKEN_JSON, Snapshot, blocks
@@ -352,7 +353,7 @@ class JsonFile(DataSource):
 
 def open_indexed_json(snapshot: Snapshot, index: bytes) -> JsonFile:
     """Return the instances of a file that another process has opened, by the `JsonFile.index` of that."""
-    spans, repeated_ids = msgspec.msgpack.decode(index, type=tuple[dict[str, Span], tuple[str, ...]])
+    spans, repeated_ids = msgspec.msgpack.decode(index, type=prepared(tuple[dict[str, Span], tuple[str, ...]]))
     return JsonFile(snapshot=snapshot, places=spans, repeated_ids=repeated_ids)
 
 

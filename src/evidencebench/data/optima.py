@@ -12,6 +12,7 @@ from evidencebench.data.instance import Evaluation, Instance
 from evidencebench.data.json_format import EVALUATION_KEYS
 from evidencebench.data.sources import DataFile, writer_of
 from evidencebench.data.tasks import TASKS, Task
+from evidencebench.decoding import prepared
 from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, results, too_many_errors
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
@@ -138,7 +139,7 @@ def _with_solutions(
     dataset: Dataset, solved: dict[str, bytes], unproven: dict[str, tuple[str, ...]]
 ) -> Iterator[Instance]:
     for instance in dataset:
-        optima = msgspec.json.decode(solved[instance.id], type=Optima)
+        optima = msgspec.json.decode(solved[instance.id], type=prepared(Optima))
         if optima.unproven:
             unproven[instance.id] = optima.unproven
         yield with_optima(instance, optima)

@@ -25,6 +25,7 @@ from evidencebench.data.json_format import (
     published_fields,
 )
 from evidencebench.data.tasks import TASKS
+from evidencebench.decoding import prepared
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.files.atomic import Output
 from evidencebench.files.disk import BROKEN_JSON, Snapshot
@@ -138,7 +139,7 @@ def _is_json_of(value: Any, raw: msgspec.Raw) -> bool:
 
 def _parsed(row: Row, kind: Any) -> Any:
     try:
-        return msgspec.json.decode(row.other or "{}", type=kind)
+        return msgspec.json.decode(row.other or "{}", type=prepared(kind))
     except BROKEN_JSON as error:
         raise FormatError(f"{row.id}: other: expected a JSON object, or null: {error}") from error
 
@@ -337,7 +338,9 @@ class ParquetFile(DataSource):
             self._held.move_to_end(number)
         place = row - (self._ends[number] - self.parts[number].n_rows)
         try:
-            return msgspec.convert({name: _plain(column[place], name) for name, column in columns.items()}, Row)
+            return msgspec.convert(
+                {name: _plain(column[place], name) for name, column in columns.items()}, prepared(Row)
+            )
         except (msgspec.ValidationError, FormatError) as error:
             raise FormatError(f"{instance_id}: {error}") from error
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_typ
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
 from evidencebench.execution.answers import AnySystem, is_function, named_system, with_named_parts
 from evidencebench.execution.own_code import find_own_code, is_file, trace_of
@@ -136,7 +137,7 @@ def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
     if hint is NamedSystem or NamedSystem in get_args(hint):
         return make(inner)
     try:
-        value = msgspec.convert(inner, type=hint, strict=False, dec_hook=_path)
+        value = msgspec.convert(inner, type=prepared(hint), strict=False, dec_hook=_path)
     except msgspec.ValidationError as error:
         if get_origin(hint) is Literal:
             known = ", ".join(map(str, get_args(hint)))

@@ -20,6 +20,7 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import asdict
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import EvidenceBenchError, RunError, RunFormatError, RunMismatchError, UnreadableError
 from evidencebench.files.atomic import new_part, open_part, put_in_place, write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText, read_blocks, read_bytes
@@ -179,7 +180,7 @@ class RecordFormat(Generic[H, R]):
         first = next(lines, None)
         if first is None or (self.grows and _is_torn(first)):
             raise RunFormatError(f"{path}: line 1: expected {expected}, got nothing")
-        header = self._decoded(path, first, msgspec.json.Decoder(self.header), expected, self.check_header)
+        header = self._decoded(path, first, msgspec.json.Decoder(prepared(self.header)), expected, self.check_header)
         version = 1 if self.version_field is None else getattr(header, self.version_field)
         if version != 1:
             raise RunFormatError(
@@ -190,7 +191,7 @@ class RecordFormat(Generic[H, R]):
 
     def records(self, path: Path, lines: Iterable[TextLine]) -> Iterator[RecordLine[R]]:
         """Yield the records of lines without a header; raises as `read`."""
-        decoder = msgspec.json.Decoder(self.record)
+        decoder = msgspec.json.Decoder(prepared(self.record))
         for line in lines:
             if self.grows and _is_torn(line):
                 return

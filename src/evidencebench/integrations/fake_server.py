@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from evidencebench.decoding import prepared
 from evidencebench.integrations.fake_model import Call, FakeModel, Reply, tokens_in
 from evidencebench.web.serving import TimedConnection
 
@@ -154,7 +155,7 @@ class FakeServer:
 
 def convert(body: Any, kind: type[_T]) -> _T:
     try:
-        return msgspec.convert(body, kind)
+        return msgspec.convert(body, prepared(kind))
     except msgspec.ValidationError as error:
         raise BadCallError(f"Invalid request: {error}") from error
 

@@ -42,6 +42,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_named
+from evidencebench.decoding import prepared
 from evidencebench.errors import DataError, ReplyError, RunError, SystemSpecError, TaskError
 from evidencebench.execution.answers import answer_instance, require_answerable
 from evidencebench.execution.changes import changed_instance, changes_of, query_control, with_hypothesis
@@ -207,9 +208,9 @@ def aspect_recall() -> Scorer:
         if stored is None:
             answer = answer_in(state.output, paper_question(instance, task))
         elif "error" in stored:
-            answer = msgspec.convert(stored, Failure)
+            answer = msgspec.convert(stored, prepared(Failure))
         else:
-            answer = msgspec.convert(stored, Ranking)
+            answer = msgspec.convert(stored, prepared(Ranking))
         case = case_of(instance, task)
         assert case is not None, "samples are of instances that the task applies to"
         values = grade(case, answer).scores()

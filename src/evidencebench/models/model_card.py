@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON, read_bytes
 from evidencebench.wording import counted, one_line
@@ -50,7 +51,7 @@ def read_model_card(folder: Path, kind: type[Card], *, sha256: str | None = None
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
         raise ModelError(f"{folder}: the model has changed since it was first used; start again")
     try:
-        return msgspec.json.decode(content, type=kind)
+        return msgspec.json.decode(content, type=prepared(kind))
     except BROKEN_JSON as error:
         if any(gone in content for gone in (b"evidencebench-selector/1", b"evidencebench-set-model/1")):
             raise ModelError(f"{path}: {SELECTORS_ARE_GONE}") from error

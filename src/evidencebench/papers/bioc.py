@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.papers.blocks import each_paper
@@ -64,7 +65,7 @@ def is_bioc_json(content: bytes) -> bool:
 def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
     text = decoded(content, name=name)
     try:
-        documents = [msgspec.convert(value, _Document) for value in _documents(_values(text))]
+        documents = [msgspec.convert(value, prepared(_Document)) for value in _documents(_values(text))]
     except BROKEN_JSON as error:
         raise UnreadableError(f"{name}: expected BioC JSON: {error}; get the file again") from error
     return _papers([_as_pmc(document) for document in documents], name, "BioC JSON")

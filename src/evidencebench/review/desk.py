@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import DataError, EvidenceBenchError, RunError, UnreadableError
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict, find_evidence
@@ -137,7 +138,7 @@ def read_text_of(folder: Path, digest: str) -> PaperText:
     """Return the text of a paper that was read; raises `UnreadableError`."""
     path = folder / "texts" / f"{digest}.json"
     try:
-        return msgspec.json.decode(read_bytes(path), type=PaperText)
+        return msgspec.json.decode(read_bytes(path), type=prepared(PaperText))
     except BROKEN_JSON as error:
         raise UnreadableError(f"{path}: expected the text of a paper: {error}; remove it") from error
 

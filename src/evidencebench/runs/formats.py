@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import AnswerError, EvidenceBenchError, FormatError, RunFormatError
 from evidencebench.files.atomic import whole_file, write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText
@@ -108,8 +109,8 @@ def _schema() -> Any:
 
 
 def _row(line: bytes) -> dict[str, Any]:
-    answer = msgspec.structs.replace(msgspec.json.decode(line, type=AnswerLine), crc=None)
-    row = msgspec.json.decode(with_checksum(msgspec.json.encode(answer)), type=AnswerLine)
+    answer = msgspec.structs.replace(msgspec.json.decode(line, type=prepared(AnswerLine)), crc=None)
+    row = msgspec.json.decode(with_checksum(msgspec.json.encode(answer)), type=prepared(AnswerLine))
     notes = msgspec.json.encode(answer.notes).decode() if answer.notes else None
     return msgspec.structs.asdict(row) | {"notes": notes}
 
@@ -118,7 +119,7 @@ def _line(row: dict[str, Any]) -> bytes:
     fields = {key: value for key, value in row.items() if value is not None}
     if "notes" in fields:
         fields["notes"] = msgspec.json.decode(fields["notes"])
-    line = msgspec.json.encode(msgspec.convert(fields, AnswerLine))
+    line = msgspec.json.encode(msgspec.convert(fields, prepared(AnswerLine)))
     return line if "crc" in fields else with_checksum(line)
 
 
@@ -342,7 +343,7 @@ def _plain_answer(value: Any) -> Answer:
         return Failure(error="null in the answers file")
     if not isinstance(value, dict):
         return Ranking(sentences=msgspec.convert(value, type=tuple[int, ...]), ordered=False)
-    given = msgspec.convert(value, type=_RankedAnswer)
+    given = msgspec.convert(value, type=prepared(_RankedAnswer))
     if (given.ranking is None) == (given.set is None):
         raise msgspec.ValidationError("Expected either 'ranking' or 'set'")
     return Ranking(sentences=given.ranking or given.set or (), ordered=given.ranking is not None)

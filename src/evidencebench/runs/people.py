@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import DataError, FinalError, PeopleError, RunError, RunFormatError, StaleError, UnopenedError
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import BROKEN_JSON, read_whole
@@ -206,7 +207,7 @@ class Person:
         self.submitted = {instance_id: answer for instance_id, answer in answers if isinstance(answer, Ranking)}
         path = self._drafts_path
         try:
-            drafts = msgspec.json.decode(read_whole(path), type=_DraftsFile).drafts
+            drafts = msgspec.json.decode(read_whole(path), type=prepared(_DraftsFile)).drafts
         except FileNotFoundError:
             drafts = {}
         except OSError as error:

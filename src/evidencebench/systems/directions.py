@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from evidencebench.decoding import prepared
 from evidencebench.files.disk import packaged_table
 from evidencebench.systems.question import Claim, ParsedQuestion, question_of
 from evidencebench.systems.relevance import abbreviations, root, roots
@@ -267,7 +268,7 @@ def _lead(scores: Sequence[float], alone: Sequence[float]) -> tuple[ReportedDire
 @cache
 def shipped_weights() -> DirectionWeights:
     """Return the weights that come with the package. They were trained on Evidence Inference alone."""
-    return msgspec.json.decode(SHIPPED.read_bytes(), type=DirectionWeights)
+    return msgspec.json.decode(SHIPPED.read_bytes(), type=prepared(DirectionWeights))
 
 
 def reported_directions(

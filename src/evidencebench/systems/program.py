@@ -20,6 +20,7 @@ from typing import IO, Any, NoReturn, TypeVar, cast
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import (
     ProgramEndedError,
     ProgramError,
@@ -95,7 +96,7 @@ def decode_answer_line(line: bytes, number: int) -> Ranking:
 
 def _decoded(line: bytes, kind: type[Any], expected: str) -> Any:
     try:
-        return msgspec.json.decode(line, type=kind)
+        return msgspec.json.decode(line, type=prepared(kind))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ProgramOutputError(f"expected {expected}, got {_shown(line)}: {error}") from error
 

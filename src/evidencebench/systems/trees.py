@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.systems.words import Floats
@@ -84,7 +85,7 @@ class Forest:
     def from_text(cls, text: str) -> Self:
         first, *lines = text.splitlines() or [""]
         try:
-            return cls([msgspec.json.decode(line, type=Tree) for line in lines], int(first))
+            return cls([msgspec.json.decode(line, type=prepared(Tree)) for line in lines], int(first))
         except (*BROKEN_JSON, ValueError) as error:
             raise ModelError(f"trees: {error}") from error
 

@@ -16,6 +16,7 @@ from urllib.request import AbstractHTTPHandler, OpenerDirector, ProxyHandler, Re
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import DownloadError
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.web.retry import Retry, TransientError, is_transient, retry_after
@@ -251,14 +252,14 @@ def decode_served(content: bytes | msgspec.Raw, form: type[T]) -> T:
     {'text': 'a�', 'logprob': None}
     """
     try:
-        return msgspec.json.decode(content, type=form)
+        return msgspec.json.decode(content, type=prepared(form))
     except BROKEN_JSON:
         try:
             read = _READER.decode(bytes(content).decode("utf-8-sig", errors="replace"))
             text = json.dumps(read, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         except (ValueError, RecursionError) as error:
             raise msgspec.DecodeError(f"JSON is malformed: {error}") from error
-        return msgspec.json.decode(text, type=form)
+        return msgspec.json.decode(text, type=prepared(form))
 
 
 def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:

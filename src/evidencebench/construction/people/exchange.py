@@ -13,6 +13,7 @@ import msgspec
 
 from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation, check_annotation
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
+from evidencebench.decoding import prepared
 from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError
 from evidencebench.files.disk import BROKEN_JSON, decoded, packaged_table, read_bytes
 from evidencebench.runs.people import checked_name
@@ -128,7 +129,7 @@ def label_studio_interface(tasks: TasksFile) -> str:
 
 def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:
     try:
-        items = msgspec.json.decode(content, type=tuple[_Item, ...])
+        items = msgspec.json.decode(content, type=prepared(tuple[_Item, ...]))
     except BROKEN_JSON as error:
         raise RunFormatError(
             f"{into.path}: expected the export of Label Studio of the sort 'JSON': {error}; export the project so"
@@ -161,7 +162,7 @@ def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> T
     for region in submitted.result:
         if region.from_name != _MARKS:
             continue
-        span = msgspec.convert(region.value, _Span, strict=False)
+        span = msgspec.convert(region.value, prepared(_Span), strict=False)
         if SOURCE not in span.paragraphlabels:
             into.problems["regions with another label"] += 1
             continue

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.replies import ReplyCache, pack_request, unpack
@@ -174,7 +175,7 @@ class BatchQueue:
             return None
         key_env, packed = rows[0]
         try:
-            request = msgspec.json.decode(unpack(packed), type=ChatRequest)
+            request = msgspec.json.decode(unpack(packed), type=prepared(ChatRequest))
         except (zlib.error, ValueError, TypeError):
             request = None
         if request is None or request.key != key:

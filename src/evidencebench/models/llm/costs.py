@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import CostLimitError, FormatError, SystemSpecError, UnreadableError
 from evidencebench.files.disk import PathText, read_bytes
 from evidencebench.files.records import repeated_keys
@@ -109,13 +110,13 @@ def _parse_table(content: bytes, where: str) -> PriceTable:
     except (ValueError, RecursionError) as error:  # broken UTF-8 is a ValueError too
         raise UnreadableError(f"{where}: expected JSON: {error}; correct it") from error
     try:
-        file = msgspec.convert(raw, _File)
+        file = msgspec.convert(raw, prepared(_File))
     except msgspec.ValidationError as error:
         raise FormatError(f"{where}: {error}; give as_of and models, as in the package's own prices.json") from error
     models: dict[str, Price] = {}
     for name, value in file.models.items():
         try:
-            models[name] = msgspec.convert(value, Price)
+            models[name] = msgspec.convert(value, prepared(Price))
         except msgspec.ValidationError as error:
             raise FormatError(f"{where}: models: {name}: {error}; give USD per million tokens") from error
         if "/" not in name:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.models.llm.chat import ChatModel, ChatReply
 from evidencebench.models.llm.providers import PROVIDERS
 
@@ -37,7 +38,7 @@ def expected_scores(served: Any, text: str) -> tuple[tuple[int, float], ...]:
     "G-Eval", EMNLP 2023.
     """
     try:
-        tokens = msgspec.convert(served.get("content") if isinstance(served, dict) else [], list[_Token])
+        tokens = msgspec.convert(served.get("content") if isinstance(served, dict) else [], prepared(list[_Token]))
     except msgspec.ValidationError:
         return ()
     expected, place = list[tuple[int, float]](), 0

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.models.llm.chat import ChatReply, fault_of_end
 from evidencebench.models.llm.grammar import by_comparable_key, json_at, visible_text
 from evidencebench.models.llm.grammar_lists import MARKS, ShownSentences, read_numbers, refuses, says_none
@@ -79,7 +80,7 @@ def read_object(reply: ChatReply, kind: type[Kind]) -> Kind | str:
         if is_broken and text[text.rfind("\n", 0, start) + 1 : start].strip(" \t`"):
             continue
         try:
-            converted = msgspec.convert(brought(value[0], kind), kind)
+            converted = msgspec.convert(brought(value[0], kind), prepared(kind))
             msgspec.json.encode(converted)  # no half of a character, which no file can hold
             result = converted
         except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import CacheError, EvidenceBenchError
 from evidencebench.files.places import cache_folder, call_in_forks
 from evidencebench.files.sqlite import Database, DatabaseFormat, release_space, reserve_space
@@ -80,7 +81,7 @@ class ReplyCache:
         packed, cost_usd, digest = row
         with suppress(zlib.error, ValueError):
             if isinstance(packed, bytes) and digest == _digest(key, packed, cost_usd):
-                return Received(msgspec.json.decode(unpack(packed), type=ChatReply), cost_usd)
+                return Received(msgspec.json.decode(unpack(packed), type=prepared(ChatReply)), cost_usd)
         raise CacheError(
             f"{self.path}: the reply {key[:12]}... is damaged, so it is not used; remove all damaged ones with "
             "'evidencebench cache prune --damaged', and they are asked for again"
@@ -307,7 +308,7 @@ def _is_damaged(cache: ReplyCache, key: bytes) -> bool:
         cache.find(key.hex())
         with cache.reading() as connection:
             (packed,) = connection.execute("SELECT request FROM reply WHERE key = ?", (key,)).fetchone()
-        return msgspec.json.decode(unpack(packed), type=ChatRequest).key != key.hex()
+        return msgspec.json.decode(unpack(packed), type=prepared(ChatRequest)).key != key.hex()
     except (CacheError, zlib.error, ValueError, TypeError):
         return True
 

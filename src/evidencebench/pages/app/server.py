@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import StaleError
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.pages.html import APP_STYLES, encode_json, replace_forbidden, script, style
@@ -75,7 +76,7 @@ _Shape = TypeVar("_Shape")
 
 def decode(content: bytes | msgspec.Raw, shape: type[_Shape]) -> _Shape:
     try:
-        return msgspec.json.decode(content, type=shape)
+        return msgspec.json.decode(content, type=prepared(shape))
     except BROKEN_JSON as error:
         raise RefusedError(400, f"not what the page sends: {error}; load the page again") from error
 

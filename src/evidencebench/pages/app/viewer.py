@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.pages.app.list import ListQuery, Number, Positions, matches_of
 from evidencebench.pages.app.search import BackgroundScan, hits_in
@@ -182,6 +183,6 @@ class _Pages:
 
 def _read_asked(request: Request, shape: type[_Shape]) -> _Shape:
     try:
-        return msgspec.convert(dict(request.query_params), shape, strict=False)
+        return msgspec.convert(dict(request.query_params), prepared(shape), strict=False)
     except msgspec.ValidationError as error:
         raise RefusedError(400, f"the address asks what cannot be: {error}") from error

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import pypdfium2_raw as pdfium
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.pdf.child import ask_process, limit_process
 
@@ -261,7 +262,7 @@ def _with_accents(text: str, arrays: PageArrays) -> str:
 
 
 def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...], Mapping[str, str]]:
-    answer = msgspec.msgpack.decode(ask_process(__name__, content, name), type=PdfAnswer)
+    answer = msgspec.msgpack.decode(ask_process(__name__, content, name), type=prepared(PdfAnswer))
     if answer.error:
         raise UnreadableError(f"{name}: PDF: {_ERRORS[answer.error].format(amount=answer.amount)}")
     pages: list[PdfPage] = []

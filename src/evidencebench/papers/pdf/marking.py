@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import DataError
 from evidencebench.papers.paper import PageBox
 from evidencebench.papers.pdf.child import ask_process, limit_process
@@ -51,7 +52,7 @@ def free_name(stem: str, taken: set[str]) -> str:
 
 def main() -> None:
     limit_process()
-    content, highlights = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=tuple[bytes, list[Highlight]])
+    content, highlights = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=prepared(tuple[bytes, list[Highlight]]))
     sys.stdout.buffer.write(msgspec.msgpack.encode(_marked(content, highlights)))
 
 

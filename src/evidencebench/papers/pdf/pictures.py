@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 import pypdfium2 as pdfium
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import PageBox
 from evidencebench.papers.pdf.child import ask_process, limit_process
@@ -58,7 +59,7 @@ def main() -> None:
 
 def page_shapes(content: bytes, name: str) -> tuple[PageShape, ...]:
     answer = ask_process(__name__, msgspec.msgpack.encode((content, 0, 1.0)), name)
-    return msgspec.msgpack.decode(answer, type=tuple[PageShape, ...])
+    return msgspec.msgpack.decode(answer, type=prepared(tuple[PageShape, ...]))
 
 
 def page_picture(content: bytes, number: int, scale: float, name: str) -> bytes:

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.errors import SystemSpecError
 from evidencebench.files.disk import BROKEN_JSON, PathText, read_bytes
 from evidencebench.query import AspectScope, Query
@@ -154,7 +155,7 @@ def read_examples(path: PathText) -> ExampleFile:
     how = "make it with 'evidencebench llm examples'"
     content = read_bytes(path, error=SystemSpecError, advice=how)
     try:
-        examples = msgspec.json.decode(content.removeprefix(codecs.BOM_UTF8), type=ExampleFile)
+        examples = msgspec.json.decode(content.removeprefix(codecs.BOM_UTF8), type=prepared(ExampleFile))
     except BROKEN_JSON as error:
         raise SystemSpecError(f"{path}: expected a file of examples: {error}; {how}") from error
     if (version := examples.evidencebench_examples) != 1:

@@ -6,6 +6,7 @@ from functools import partial
 
 import msgspec
 
+from evidencebench.decoding import prepared
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.models.llm.chat import ChatReply, fault_of_end
 from evidencebench.models.llm.grammar import visible_text
@@ -52,7 +53,7 @@ def read_rewritten(reply: ChatReply, own: str) -> tuple[str, str]:
         return "", fault
     text = visible_text(reply.text, ShownSentences({})).strip()
     try:
-        hypothesis = msgspec.json.decode(text, type=_Rewritten).hypothesis
+        hypothesis = msgspec.json.decode(text, type=prepared(_Rewritten)).hypothesis
     except (msgspec.DecodeError, RecursionError):
         lines = _LINE.findall(text)
         hypothesis = lines[-1] if lines else ""
@@ -113,7 +114,7 @@ def read_reported(reply: ChatReply, shown: Mapping[int, str]) -> tuple[Mapping[i
         return {}, fault
     text = visible_text(reply.text, ShownSentences(shown))
     try:
-        entries = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=_Reports).sentences
+        entries = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=prepared(_Reports)).sentences
     except BROKEN_JSON as error:
         return {}, f"expected JSON of the form asked for: {error}"
     reports = {entry.sentence: entry.reports for entry in entries}
