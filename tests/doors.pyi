@@ -2,6 +2,7 @@
 # enough. A module that moves, or a name that changes, is one line here. `doors.py` imports a name when it is used.
 
 # Errors, tables, words: users catch `EvidenceBenchError`, and a test says which of its kinds is meant.
+from evidencebench.decoding import prepared as prepared
 from evidencebench.errors import AnswerError as AnswerError
 from evidencebench.errors import CacheError as CacheError
 from evidencebench.errors import ChangedDataError as ChangedDataError
@@ -431,6 +432,7 @@ from evidencebench.execution.exchanges import exchanges_of as exchanges_of
 from evidencebench.execution.exchanges import requests_can_be_made as requests_can_be_made
 from evidencebench.execution.finding import PaperVerdict as PaperVerdict
 from evidencebench.execution.findings import not_searched as not_searched
+from evidencebench.execution.findings import summary as summary
 from evidencebench.execution.findings import told as told
 from evidencebench.execution.making import find_code as find_code
 from evidencebench.execution.making import options_of as options_of

@@ -12,7 +12,7 @@ _THREADS = """
 import sys, threading
 from dataclasses import dataclass
 import msgspec
-from evidencebench.decoding import prepared
+from doors import prepared
 sys.setswitchinterval(1e-7)
 for _ in range(400):
     @dataclass(frozen=True)
@@ -38,7 +38,8 @@ _OF_PYTHON = {"str", "int", "float", "bool", "dict", "list", "tuple", "object", 
 
 
 def test_threads_that_are_the_first_to_decode_a_type_do_not_end_the_process() -> None:
-    ran = subprocess.run([sys.executable, "-c", _THREADS], capture_output=True, text=True, check=False)
+    tests = Path(__file__).parent
+    ran = subprocess.run([sys.executable, "-c", _THREADS], capture_output=True, text=True, check=False, cwd=tests)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 

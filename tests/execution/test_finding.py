@@ -1,8 +1,10 @@
 """What is found in a paper of one's own has a verdict: whether the paper answers."""
 
+from dataclasses import replace
+
 import pytest
 
-from doors import PaperChance, PaperVerdict, read_content
+from doors import PaperChance, PaperVerdict, ReportedDirection, read_content, summary
 from evidencebench import EvidenceBenchError, Ranking, Traits, find_evidence
 
 PAPER = read_content(
@@ -68,3 +70,13 @@ def test_of_a_short_text_none_is_said_of_less_than_of_a_whole_paper() -> None:
     assert of_short.chance == pytest.approx(of_whole.chance, rel=0.1)
     of_other = find_evidence(of_short.paper, "Does ginseng improve sleep of shift workers compared with placebo?")
     assert of_other.verdict is PaperVerdict.NONE
+
+
+def test_a_headline_says_what_is_reported_only_where_the_best_sentence_is_likely_enough() -> None:
+    found = find_evidence(PAPER, "Does tea affect systolic blood pressure compared with water?")
+    (best, *_) = found.evidence
+    said = [
+        summary(replace(found, evidence=(replace(best, chance=chance, direction=ReportedDirection.DECREASE),)))
+        for chance in (0.29, 0.3)
+    ]
+    assert said == ["Evidence found.", "Evidence found. Reports a decrease (1 sentence)."]

@@ -1,6 +1,7 @@
 """What a sentence reports of a hypothesis's outcome."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -277,3 +278,24 @@ def test_of_a_long_sentence_the_first_words_are_read() -> None:
 def test_the_weights_are_small_and_of_evidence_inference_alone() -> None:
     assert SHIPPED.stat().st_size < 200_000
     assert shipped_weights().data["name"] == "Evidence Inference 2.0"
+
+
+_LINES = Path(__file__).with_name("denials.txt").read_text(encoding="utf-8").splitlines()[1:]
+_DENIALS = [
+    (denial, affirmed, ReportedDirection(way))
+    for denial, affirmed, way in zip(_LINES[::4], _LINES[1::4], _LINES[2::4], strict=True)
+]
+
+
+@pytest.mark.parametrize(("denial", "affirmation", "direction"), _DENIALS)
+def test_what_supports_a_claim_never_supports_its_denial(
+    denial: str, affirmation: str, direction: ReportedDirection
+) -> None:
+    assert stance_of(direction, question_of(denial)) in {CONTRADICTS, None}
+    assert stance_of(direction, question_of(affirmation)) in {SUPPORTS, None}
+
+
+def test_most_denials_and_affirmations_are_told() -> None:
+    told = [stance_of(way, question_of(text)) for denial, affirmed, way in _DENIALS for text in (denial, affirmed)]
+    assert len(told) == 120
+    assert sum(stance is not None for stance in told) > 100

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from os.path import commonprefix
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.files.disk import packaged_table
@@ -28,6 +28,14 @@ _NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
 MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
 _SHORT = 50  # sentences; few papers have fewer, and no abstract has more
 _LIKELY, _POSSIBLE = 0.5, 0.4  # the least chance of a strong mark, and of a middle one as a share of it
+_LEAST_REPORTED = 0.3  # the chance of the best sentence from which on a headline says what is reported
+
+
+class HasChance(Protocol):
+    """A sentence that was found, with the chance that it is evidence; None: not known."""
+
+    @property
+    def chance(self) -> float | None: ...
 
 
 def chance_text(chance: float) -> str:
@@ -98,8 +106,18 @@ def lead(finding: Finding) -> str:
     return " ".join(filter(None, (_by_words(finding), words)))
 
 
+def is_reported(evidence: Sequence[HasChance]) -> bool:
+    """Say whether the best sentence is likely enough that a headline says what is reported."""
+    return max((one.chance for one in evidence if one.chance is not None), default=1.0) >= _LEAST_REPORTED
+
+
 def reported_counts(finding: Finding) -> str:
-    """Return how many of the likelier sentences report what: ``a decrease (3 sentences), no difference (1)``."""
+    """Return how many of the likelier sentences report what: ``a decrease (3 sentences), no difference (1)``.
+
+    Empty where even the best sentence is not likely evidence.
+    """
+    if not is_reported(finding.evidence):
+        return ""
     levels = strengths(finding)
     least = min(2, max(levels.values(), default=0))
     evidence = () if finding.verdict in _NEAR else finding.evidence

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from evidencebench.errors import DataError, PeopleError
 from evidencebench.execution.finding import PaperVerdict
+from evidencebench.execution.findings import is_reported
 from evidencebench.review.decisions import Decided, Decision, DecisionFolder, DecisionName, decided_cells, task_key
 from evidencebench.review.desk import Desk, DeskPaper, FoundCell, PaperText
 from evidencebench.systems.directions import ReportedDirection
@@ -207,14 +208,14 @@ def verdict_word(found: FoundCell) -> str:
         return ""
     words = _VERDICTS[found.verdict] if found.verdict else f"{len(found.evidence)} found"
     said = {one.direction for one in found.evidence[:_N_TOLD]} - {None, ReportedDirection.NOT_SAID}
-    if found.verdict is not PaperVerdict.FOUND or not said:
+    if found.verdict is not PaperVerdict.FOUND or not said or not is_reported(found.evidence):
         return words
     return str(said.pop()) if len(said) == 1 else "mixed"
 
 
 def level_of(found: FoundCell) -> int:
     """Return how sure it is that there is evidence, 0 to 4."""
-    if found.verdict is not PaperVerdict.FOUND:
+    if found.verdict is not PaperVerdict.FOUND or not is_reported(found.evidence):
         return int(found.verdict is not PaperVerdict.NONE and bool(found.evidence))
     best = max((one.chance or 0 for one in found.evidence), default=0)
     return 2 + (best >= _POSSIBLE) + (best >= _LIKELY)

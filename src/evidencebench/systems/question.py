@@ -84,6 +84,9 @@ def _forms() -> list[re.Pattern[str]]:  # which take most of this module's time 
 
 
 _LEAD, _COMPARED_FIRST, _PEOPLE_FIRST = _one_of("lead"), _one_of("compared_first"), _one_of("people_first")
+_DENIAL, _DENIED_PART = (
+    re.compile(rf"\b(?:{one.pattern})", re.IGNORECASE) for one in map(_one_of, ("denial", "denied_part"))
+)
 _AMOUNT, _METHOD, _USUAL_ARM = _one_of("amount", r"\b"), _one_of("method", "$"), _one_of("usual_arm")
 _COMPARED = re.compile(rf",? *\b{_filled('{compared}')}(?= ) *", re.IGNORECASE)
 _THAN = re.compile(rf",? (?:more |less |better )?than (?:(?:{_filled('{with}|{be}')}|did|does|do) )?", re.IGNORECASE)
@@ -128,13 +131,13 @@ def question_of(text: str) -> ParsedQuestion:
 
 
 def _parsed(plain: str) -> ParsedQuestion:
-    bare, comparator = _bare(plain)
+    bare, comparator, n_denials = _bare(plain)
     versus = _COMPARED.search(bare)
     is_keywords = versus is not None and re.search(r"\S: ", bare[versus.end() :]) and not _ASKS.match(bare)
     for form in () if is_keywords else _forms():
         match = form.match(bare)
         if match and (question := _of_form(match, comparator)):
-            return question
+            return _denied(question, n_denials)
     for kind, asked in ((QuestionKind.AMOUNT, _AMOUNT), (QuestionKind.METHOD, _METHOD)):
         if asked.match(bare):
             return ParsedQuestion(kind=kind, outcome=plain, is_split=False)
@@ -144,18 +147,29 @@ def _parsed(plain: str) -> ParsedQuestion:
     return question or ParsedQuestion(intervention=bare, comparator=comparator, outcome=bare, is_split=False)
 
 
-def _bare(text: str) -> tuple[str, str]:
-    """Return a question without what stands before it, and the comparator that is named there."""
-    comparator = ""
+def _denied(question: ParsedQuestion, n_denials: int) -> ParsedQuestion:
+    """Return a question whose claim what stands before it denies.
+
+    One that is denied twice, or within a part of it, claims nothing that is sure.
+    """
+    if n_denials > 1 or _DENIED_PART.search(f"{question.intervention} {question.outcome}"):
+        return replace(question, claim=None, is_denied=False)
+    return replace(question, is_denied=question.is_denied != bool(n_denials)) if question.claim else question
+
+
+def _bare(text: str) -> tuple[str, str, int]:
+    """Return a question without what stands before it, the comparator that is named there, and how often it denies."""
+    comparator, n_denials = "", 0
     while True:
         if lead := _LEAD.match(text):
+            n_denials += len(_DENIAL.findall(lead[0]))
             text = text[lead.end() :]
         elif first := _COMPARED_FIRST.fullmatch(text):
             comparator, text = first["c"], first["rest"]
         elif people := _PEOPLE_FIRST.fullmatch(text):
             text = people["rest"]
         else:
-            return text, comparator
+            return text, comparator, n_denials
 
 
 def _of_form(match: re.Match[str], comparator: str) -> ParsedQuestion | None:

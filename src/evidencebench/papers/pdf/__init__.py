@@ -11,6 +11,7 @@ In reading order:
 * `front`: Where the abstract stands
 * `roles`: Title, heading, abstract, body, left out
 * `page_units`: Rows of tables, captions, notes and end matter as units
+* `identity`: DOI and year
 * `boxes`: Where sentences stand on pages
 * `reader`: read_pdf: the steps; pages that cannot be read
 * `pictures`: Child process: shapes of pages, and a page as a picture
