@@ -1,9 +1,8 @@
 """evidencebench: which sentences of a paper are the evidence for or against a hypothesis.
 
 First read the files that every folder uses: `query` (what a system may read), `system` (what answers it, and what it
-declares), `specification` (how it is named), `tables`, `wording`, `decoding`, `errors`, `version` and `provenance`. Then
-read the folders. Each folder imports only those before it: `files`, `engine`, `web`; `models`,
-`papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
+declares), `specification` (how it is named), `tables`, `wording`, `decoding`, `errors`, `version` and `provenance`.
+Then read the folders. Each folder imports only those before it: `files`, `engine`, `web`; `models`, `papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
 `training`, `construction`, `review`; `pages`, `integrations`; `experiment`, `cli`. The names
 in `__init__.pyi` are public; the rest is private.
 """
