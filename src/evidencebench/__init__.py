@@ -2,8 +2,9 @@
 
 First read the files that every folder uses: `query` (what a system may read), `system` (what answers it, and what it
 declares), `specification` (how it is named), `tables`, `wording`, `decoding`, `errors`, `version` and `provenance`.
-Then read the folders. Each folder imports only those before it: `files`, `engine`, `web`; `models`, `papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
-`training`, `construction`, `review`; `pages`, `integrations`; `experiment`, `cli`. The names
+Then read the folders. Each folder imports only those before it: `files`, `engine`, `web`; `models`, `papers`, `runs`;
+`data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`, `training`,
+`construction`, `review`; `pages`, `integrations`; `experiment`, `cli`. The names
 in `__init__.pyi` are public; the rest is private.
 """
 
