@@ -58,7 +58,7 @@ def _write_mark(_: object, tokens: Sequence[Token], index: int, *__: object) -> 
 _MEANT = (
     (re.compile(r'<p><img src="[^"]*" alt="([^"]*)"[^<>]*></p>'), r"<figure><figcaption>\1</figcaption></figure>"),
     (re.compile(r"<p>(?=\[\^[^\]\n]+\]:)"), '<p class="fn">'),
-    (re.compile(r"</table>\s*<p>: (.*?)</p>", re.DOTALL), r"<caption>\1</caption></table>"),
+    (re.compile(r"</table>\s{0,9}<p>: ((?:(?!</?p>).){0,1000})</p>", re.DOTALL), r"<caption>\1</caption></table>"),
 )
 _BOLD_ALONE = re.compile(r"<p><strong>([^<>]*)</strong></p>")
 
