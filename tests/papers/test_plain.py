@@ -40,7 +40,10 @@ def test_titled_parts_of_an_abstract_belong_to_it() -> None:
     ]
 
 
-@given(st.lists(st.text(alphabet=st.characters(exclude_categories=["C", "Z"]), min_size=1), min_size=1))
+_LETTERS = st.characters(exclude_categories=["C", "Z"], exclude_characters="\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06")
+
+
+@given(st.lists(st.text(alphabet=_LETTERS, min_size=1), min_size=1))
 def test_every_line_is_one_sentence_in_order(words: list[str]) -> None:
     lines = [f"x{word}." for word in words]
     query = read_plain("\r\n".join(lines).encode(), name="p")

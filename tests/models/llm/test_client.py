@@ -6,9 +6,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -67,19 +67,30 @@ def gathered(client: ChatClient, *seeds: int, request: ChatRequest = REQUEST) ->
     return at_once(lambda seed: client.ask(with_seed(request, seed)), seeds)
 
 
-@contextmanager
-def interrupted(seconds: float = 0.05) -> Iterator[None]:
-    """Interrupt this thread, as Ctrl-C does, while the block waits."""
+def interrupt(wait: Callable[[], object]) -> None:
+    """Interrupt this thread, as Ctrl-C does, once it is within ``wait``, which may have ended by then."""
     # To this thread, since waiting for a lock does not end with a signal that another thread of the process took; and
     # with the handler that Python begins with, since work of an earlier test may have left its own.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(seconds, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
-    timer.start()
+    before, own = signal.signal(signal.SIGINT, signal.default_int_handler), threading.get_ident()
+    has_begun = threading.Event()
+
+    def waiting() -> None:
+        has_begun.set()
+        wait()
+
+    def press() -> None:
+        has_begun.wait()
+        time.sleep(0.05)
+        signal.pthread_kill(own, signal.SIGINT)
+
+    pressing = threading.Thread(target=press)
+    pressing.start()
     try:
-        with suppress(KeyboardInterrupt):
-            yield
-            timer.join()
-            time.sleep(1)
+        waiting()
+        pressing.join()
+        time.sleep(1)
+    except KeyboardInterrupt:
+        pressing.join()
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -273,8 +284,7 @@ def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not()
     sender = SlowSender(is_open=False)
     with asking(sender, max_in_flight=2) as (client, _, cache):
         for seed in range(6):
-            with interrupted():
-                client.ask(with_seed(REQUEST, seed))
+            interrupt(partial(client.ask, with_seed(REQUEST, seed)))
         until(lambda: len(sender.asked) == 2)
         sender.gate.set()
         until(lambda: cache.n_puts == 2)
