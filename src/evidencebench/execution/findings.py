@@ -106,9 +106,15 @@ def lead(finding: Finding) -> str:
     return " ".join(filter(None, (_by_words(finding), words)))
 
 
+def best_chance(evidence: Sequence[HasChance]) -> float | None:
+    """Return the chance of the likeliest sentence; None where none is known."""
+    return max((one.chance for one in evidence if one.chance is not None), default=None)
+
+
 def is_reported(evidence: Sequence[HasChance]) -> bool:
     """Say whether the best sentence is likely enough that a headline says what is reported."""
-    return max((one.chance for one in evidence if one.chance is not None), default=1.0) >= _LEAST_REPORTED
+    best = best_chance(evidence)
+    return best is None or best >= _LEAST_REPORTED
 
 
 def reported_counts(finding: Finding) -> str:

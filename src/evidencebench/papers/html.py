@@ -303,7 +303,7 @@ class SectionFinder:
         around.outline.enter(text, level=HEADINGS.index(heading.tag) + 1)
         depth = len(around.outline.path) - 1
         del around.sections[depth:], around.sorts[depth:]
-        is_of_body = any(section_of(title) is SectionSort.BODY for title in around.outline.path[:-1])
+        is_of_body = any(section_of(above) is SectionSort.BODY for above in around.outline.path[:-1])
         is_abstract = is_abstract_title(text) and not is_of_body  # as a summary of the discussion is
         is_further = is_abstract and self._has_abstract
         sort = self._of_others.get(id(heading)) or sort_of_section(text)

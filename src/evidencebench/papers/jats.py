@@ -51,7 +51,7 @@ class BlockReader:
         self._is_lead = False  # whether all that was written leads the paragraph to come
 
     def read(self, root: Element) -> list[Block]:
-        n_before, n_rewritten = self._count.n_counted, 0
+        n_before, n_added = self._count.n_counted, 0  # by writing formulas otherwise
         waiting: list[Element | Characters | ElementEnd] = [root]
         while waiting:
             node = waiting.pop()
@@ -73,17 +73,17 @@ class BlockReader:
                 self._count.read(self._part, kept)
                 for sign in UNKNOWN.findall(kept):
                     self._count.leave_out("unknown sign of a formula", sign)
-                    n_rewritten -= len(sign)
+                    n_added += len(sign)
                 if n_less > 0:
                     self._count.leave_out(OTHER_FORMS, "x" * n_less)
-                n_rewritten += min(0, n_less)
+                n_added += max(0, -n_less)
             else:
                 self._enter(node)
                 self._open.append(node.tag)
                 waiting.append(ElementEnd(node))
                 waiting.extend(reversed(self._shown(node)))
         self._flush(self._kind)
-        self._count.check(n_placed(root) - n_rewritten, n_before=n_before)
+        self._count.check(n_placed(root) + n_added, n_before=n_before)
         return self._blocks
 
     def _enter(self, element: Element) -> None:

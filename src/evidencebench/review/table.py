@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from evidencebench.errors import DataError, PeopleError
 from evidencebench.execution.finding import PaperVerdict
-from evidencebench.execution.findings import is_reported
+from evidencebench.execution.findings import best_chance, is_reported
 from evidencebench.review.decisions import Decided, Decision, DecisionFolder, DecisionName, decided_cells, task_key
 from evidencebench.review.desk import Desk, DeskPaper, FoundCell, PaperText
 from evidencebench.systems.directions import ReportedDirection
@@ -217,7 +217,7 @@ def level_of(found: FoundCell) -> int:
     """Return how sure it is that there is evidence, 0 to 4."""
     if found.verdict is not PaperVerdict.FOUND or not is_reported(found.evidence):
         return int(found.verdict is not PaperVerdict.NONE and bool(found.evidence))
-    best = max((one.chance or 0 for one in found.evidence), default=0)
+    best = best_chance(found.evidence) or 0
     return 2 + (best >= _POSSIBLE) + (best >= _LIKELY)
 
 

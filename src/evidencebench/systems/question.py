@@ -84,9 +84,7 @@ def _forms() -> list[re.Pattern[str]]:  # which take most of this module's time 
 
 
 _LEAD, _COMPARED_FIRST, _PEOPLE_FIRST = _one_of("lead"), _one_of("compared_first"), _one_of("people_first")
-_DENIAL, _DENIED_PART = (
-    re.compile(rf"\b(?:{one.pattern})", re.IGNORECASE) for one in map(_one_of, ("denial", "denied_part"))
-)
+_DENIAL, _DENIED_PART = _one_of("denial"), _one_of("denied_part")
 _AMOUNT, _METHOD, _USUAL_ARM = _one_of("amount", r"\b"), _one_of("method", "$"), _one_of("usual_arm")
 _COMPARED = re.compile(rf",? *\b{_filled('{compared}')}(?= ) *", re.IGNORECASE)
 _THAN = re.compile(rf",? (?:more |less |better )?than (?:(?:{_filled('{with}|{be}')}|did|does|do) )?", re.IGNORECASE)

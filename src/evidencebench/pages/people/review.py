@@ -104,7 +104,7 @@ def _told(finding: Finding) -> Mapping[str, object]:
         }
         for rank, one in enumerate(finding.evidence, 1)
     ]
-    best = max((one.chance for one in finding.evidence if one.chance is not None), default=None)
+    best = telling.best_chance(finding.evidence)
     chance = "" if best is None else telling.chance_text(best)
     lines = [telling.lead(finding), *finding.paper.warnings]
     return {"summary": " ".join(lines), "chance_words": chance, "evidence": evidence}
