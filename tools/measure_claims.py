@@ -9,18 +9,18 @@ over papers. Headings do not count. ``--held-out`` asks the papers of `held_out.
 import argparse
 import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from evidencebench import make_system
 from evidencebench.query import Kind, Query
+from evidencebench.scoring.resampling import bootstrap
 from evidencebench.system import Brief, NamedSystem
 from evidencebench.tables import Cell, Table, as_markdown
 
 HELD_OUT = Path(__file__).with_name("held_out.toml")
 SET = "claims/cl_scisumm_2018_train.json"
-N_DRAWS, MOST = 2000, 5
+MOST = 5
 
 
 def main() -> None:
@@ -33,13 +33,12 @@ def main() -> None:
     data = json.loads(options.claims.read_text(encoding="utf-8"))
     held_out = set(tomllib.loads(HELD_OUT.read_text(encoding="utf-8"))[SET].split())
     claims = [claim for claim in data["claims"] if (claim["paper"] in held_out) == options.is_held_out]
-    papers = sorted({claim["paper"] for claim in claims})
+    papers = [claim["paper"] for claim in claims]
     rows: list[list[Cell]] = []
     for name in options.systems:
         system = make_system(name)
-        found = np.array([hits(system, data["papers"][claim["paper"]], claim) for claim in claims], float)
-        of_paper = np.array([papers.index(claim["paper"]) for claim in claims])
-        rows.append([name, len(claims), *(interval(column, of_paper) for column in found.T)])
+        firsts, fives = zip(*(hits(system, data["papers"][claim["paper"]], claim) for claim in claims), strict=True)
+        rows.append([name, len(claims), interval(firsts, papers), interval(fives, papers)])
     print(as_markdown(Table(columns=["system", "claims", "first, %", "one of five, %"], rows=rows)))
 
 
@@ -60,13 +59,11 @@ def hits(system: NamedSystem, paper: dict[str, list[str]], claim: dict[str, obje
     return bool(marked.intersection(shown[:1])), bool(marked.intersection(shown))
 
 
-def interval(found: np.ndarray, of_paper: np.ndarray) -> str:
-    """Return a mean in %, and its interval over papers drawn again and again."""
-    random = np.random.default_rng(0)
-    counts, sums = np.bincount(of_paper), np.bincount(of_paper, weights=found)
-    drawn = random.integers(len(counts), size=(N_DRAWS, len(counts)))
-    low, high = np.quantile(sums[drawn].sum(1) / counts[drawn].sum(1), (0.025, 0.975))
-    return f"{100 * found.mean():.1f} ({100 * low:.1f} to {100 * high:.1f})"
+def interval(values: Sequence[float], papers: Sequence[str]) -> str:
+    """Return a mean in %, with its interval over papers."""
+    estimate = bootstrap(values, papers)
+    low, high = estimate.interval or (estimate.mean, estimate.mean)
+    return f"{100 * estimate.mean:.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 if __name__ == "__main__":
