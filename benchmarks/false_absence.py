@@ -3,7 +3,7 @@
 Asked of each article in JATS of a folder are the label of each row of its tables, as it stands; each sentence beside
 the running text that names a funder; and "Who funded the study?" where there is one. Labels and sentences are read from
 the XML by the standard library, not by the readers of this package. A false "nothing" is an answer without sentences
-and without units, or the verdict "none" without units. At most 0.5 % of the answers may be one. "Shown" are
+or the verdict "none". At most 0.5 % of the answers may be one. "Shown" are
 answers with a unit or sentence that has the whole label or sentence, or names a funder.
 """
 
@@ -42,12 +42,12 @@ def main() -> None:
         for sort, question in dict.fromkeys(_questions(article)):
             found = find_evidence(paper, question)
             n_asked.update((sort, "all"))
-            shown = (*(unit.text for unit in found.units), *(sentence.text for sentence in found.evidence))
+            shown = [one.text for one in found.evidence]
             if any(_letters(question) in _letters(text) for text in shown) or (
                 sort == _WHO and any(map(_FUNDED.search, shown))
             ):
                 n_shown.update((sort, "all"))
-            if not found.units and (not found.evidence or found.verdict is PaperVerdict.NONE):
+            if not found.evidence or found.verdict is PaperVerdict.NONE:
                 n_false.update((sort, "all"))
                 if n_false["all"] <= options.show:
                     print(f"{path.name}: {sort}: {question}")

@@ -348,6 +348,17 @@ from evidencebench.systems.features import Feature as Feature
 from evidencebench.systems.features import RELEVANCE_FEATURES as RELEVANCE_FEATURES
 from evidencebench.systems.features import feature_table as feature_table
 from evidencebench.systems.finder import FINDER_FEATURES as FINDER_FEATURES
+from evidencebench.systems.finder import SHIPPED_FOR_QUESTIONS as SHIPPED_FOR_QUESTIONS
+from evidencebench.systems.finder import asked_for as asked_for
+from evidencebench.systems.finder import is_like_trial as is_like_trial
+from evidencebench.systems.relevance import root as root
+from evidencebench.systems.reporting import ITEMS as ITEMS
+from evidencebench.systems.reporting import asks_number as asks_number
+from evidencebench.systems.reporting import holds_number as holds_number
+from evidencebench.systems.reporting import items_asked as items_asked
+from evidencebench.systems.reporting import items_of_title as items_of_title
+from evidencebench.systems.reporting import reporting_scores as reporting_scores
+from evidencebench.systems.words import folded as folded
 from evidencebench.systems.finder import Finder as Finder
 from evidencebench.systems.finder import FinderCard as FinderCard
 from evidencebench.systems.finder import FinderMember as FinderMember
@@ -439,8 +450,7 @@ from evidencebench.execution.making import options_of as options_of
 from evidencebench.execution.own_code import find_own_code as find_own_code
 from evidencebench.execution.rewriting import asker_from as asker_from
 from evidencebench.execution.run import RunReport as RunReport
-from evidencebench.execution.unit_search import MOST_UNITS as MOST_UNITS
-from evidencebench.execution.unit_search import holds_all_words as holds_all_words
+from evidencebench.execution.mentions import holds_nearly_all_words as holds_nearly_all_words
 
 # Scoring: each statistic by itself, against second implementations and published numbers.
 from evidencebench.scoring.breakdowns import PlaceBreakdown as PlaceBreakdown

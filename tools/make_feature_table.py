@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from evidencebench.systems.cues import ANSWER_WEIGHTS, WEIGHTS
-from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, Feature
+from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, REPORTING_FEATURES, Feature
 from evidencebench.systems.lexicon import CUES, Cue, Role
 from evidencebench.systems.paper_columns import EVIDENCE_CUES
 from evidencebench.systems.relevance import PARTS
@@ -15,15 +15,16 @@ _HEAD = """\
 # Features and weights
 
 Made from the code by `make docs`; a test keeps it true. This is what `finder` and `cues` know about a sentence. None of
-it is made from a label. With another hypothesis, only the features below "Hypothesis" and "Relevance" change, and of
-these not {same}.
-Relevance is the finder's; of it, {cues} are also of `cues`. TF-IDF is counted within the paper.
+it is made from a label. With another hypothesis, only the features below "Hypothesis", "Relevance" and "Reporting"
+change, and of these not {same}.
+Relevance and reporting are the finder's; of them, {cues} are also of `cues`. TF-IDF is counted within the paper.
 
 The parts of a hypothesis: "Does tea affect blood pressure compared with water?" has the intervention tea, the
 comparator water and the outcome blood pressure, and so it is in other wordings; `systems/question.toml` has their
 forms. Keywords, and what else no form fits, are cut in two or three where their words are most seldom neighbours in the
-paper. Words are compared by their roots, such as `infect` for "infections", and an abbreviation that the paper explains
-counts as its full name. Asked for answers, the finder reads a split hypothesis as its parts alone, in any wording.
+paper. Words are compared by their roots, such as `infect` for "infections", in British and American spelling alike, and
+an abbreviation that the paper explains counts as its full name. Asked for answers, the
+finder reads a split hypothesis as its parts alone, in any wording.
 """
 
 _CUES = """\
@@ -110,6 +111,15 @@ MEANINGS: Mapping[str, str] = {
     "topic": "How much it shares the words of the sentences that speak of the hypothesis, as a share of the highest.",
     "topic_wide": "Mean `topic` of it and 10 sentences on either side, as a share of the highest such mean.",
     "topic_wider": "The same with 40 sentences on either side.",
+    "reports_asked": "How likely it reports an item that is asked for, such as blinding, in standard deviations of the "
+    "paper's sentences; 0 where none is.",
+    "reports_asked_odds": "The same as log odds; -9 where none is asked for.",
+    "asks_item": "1 where an item is asked for; of a statement never.",
+    "number_asked": "1 where a number is asked for and it has one.",
+    "asks_number": "1 where a number is asked for.",
+    "words_and_reporting": "BM25 for the whole in standard deviations, plus 1.2 times `reports_asked`, plus 0.7 times "
+    "`number_asked`.",
+    "is_stated": "1 where a statement is made, and nothing asked.",
 }
 FAMILIES: Mapping[str, tuple[Sequence[str], str]] = {
     "section_ROLE": (
@@ -156,7 +166,7 @@ def rows(features: Iterable[Feature]) -> dict[str, str]:
 
 def reference() -> str:
     """Return the whole document as Markdown."""
-    features = [*FEATURES, *RELEVANCE_FEATURES]
+    features = [*FEATURES, *RELEVANCE_FEATURES, *REPORTING_FEATURES]
     reading = {feature.group for feature in features if feature.reads_hypothesis}
     same = [f"`{feature.name}`" for feature in features if feature.group in reading and not feature.reads_hypothesis]
     weights = (f"* `{name}` {weight.evidence}, {weight.results}: {weight.reason}" for name, weight in WEIGHTS.items())

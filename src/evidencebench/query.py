@@ -58,6 +58,8 @@ class Query:
         Which sentences the data set's makers marked: those that answer the hypothesis (``"answer"``), or all that a
         reviewer would note of the study (``"study"``); None where the data set does not say, as in the published files,
         which are of the second sort.
+    n_beside
+        How many of the last sentences stand beside the running text, such as rows of tables and captions.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Query:
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
     wish: Wish | None = None
+    n_beside: int = 0
 
     def __repr__(self) -> str:
         sentences = counted(len(self.sentences), "sentence")

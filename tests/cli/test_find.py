@@ -27,7 +27,7 @@ from doors import (
     reported_directions,
     told,
 )
-from evidencebench import Finding, Unit, find_evidence, read_paper
+from evidencebench import Finding, FoundSentence, find_evidence, read_paper
 from kit.command_line import Command, Outcome
 
 _TEXT = """\
@@ -123,20 +123,17 @@ def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_i
 
 
 @pytest.mark.parametrize(
-    ("question", "asks_for", "said"),
+    ("question", "asks_for"),
     [
-        ("How many adults were in the trial?", "amount", "Asks for an amount: chosen are of the sentences with"),
-        ("How were the adults randomised?", "method", "Asks how the study was done: chosen"),
-        ("Does tea lower blood pressure?", "effect", None),
+        ("How many adults were in the trial?", "amount"),
+        ("How were the adults randomised?", "method"),
+        ("Does tea lower blood pressure?", "effect"),
     ],
 )
-def test_what_is_no_question_of_an_effect_is_answered_by_words_without_chances(
-    question: str, asks_for: str, said: str | None, command: Command
-) -> None:
+def test_whatever_is_asked_is_answered_with_chances(question: str, asks_for: str, command: Command) -> None:
     found = finding(command(f"find {{{question}}} - -k 1 --json", _TEXT))
-    assert (found["asks_for"], found["by_words"]) == (asks_for, said is not None)
-    assert (said or "") in found["told"]
-    assert (found["evidence"][0]["chance"] is None) == (said is not None)
+    assert found["asks_for"] == asks_for
+    assert 0 < found["evidence"][0]["chance"] < 1
     assert "120 adults" in found["evidence"][0]["text"]
 
 
@@ -183,12 +180,12 @@ def test_what_a_table_or_the_end_matter_says_is_found_there(
     Path("tea.xml").write_text(_WITH_TABLE)
     call = f"find {{{hypothesis}}} tea.xml"
     found = finding(command(f"{call} --json"))
-    assert (found["told"], found["evidence"]) == ("", [])
-    assert unit in [(one["text"], one["told"]) for one in found["units"]]
-    assert f"{unit[0]} [{unit[1]}]" in command(f"{call} --html page.html").done
+    first = found["evidence"][0]
+    assert (first["text"], first["told"].partition(";")[0], first["start"]) == (*unit, None)
+    assert f"{unit[0]} [{unit[1]}" in command(f"{call} --html page.html").done
     assert unit[0] in Path("page.html").read_text(encoding="utf-8")
     assert unit[0] in [row["text"] for row in table(command(f"{call} --format csv"))]
-    assert f"{unit[0]} ({unit[1]})" in command(f"{call} --format ris").done
+    assert f"{unit[0]} ({unit[1]}" in command(f"{call} --format ris").done
 
 
 def test_an_empty_answer_says_what_was_read_and_what_was_not_searched(command: Command) -> None:
@@ -198,7 +195,7 @@ def test_an_empty_answer_says_what_was_read_and_what_was_not_searched(command: C
         "Not searched: 1 figure's picture, front matter."
     )
     found = finding(command("find Xyzzy tea.xml --json"))
-    assert (found["told"], found["verdict"], found["units"]) == (said, "none", [])
+    assert (found["told"], found["verdict"], found["evidence"]) == (said, "none", [])
     assert found["not_searched"] == ["1 figure's picture", "front matter"]
     assert command("find Xyzzy tea.xml --html page.html").done == f"No evidence found in what was read. {said}"
     assert said in html.unescape(Path("page.html").read_text(encoding="utf-8"))
@@ -367,11 +364,18 @@ def test_groups_stand_in_the_order_of_their_best_sentence(command: Command) -> N
     assert re.findall(r'<li value="(\d)"', Path("tea.html").read_text(encoding="utf-8")) == ["1", "2", "3"]
 
 
-_ROW = Unit(
-    text="Table 2. Pain. Tea: 3.1; water: 5.0", kind=UnitKind.TABLE_ROW, label="Table 2", row=3, place=Place(page=5)
+_ROW = FoundSentence(
+    sentence=8,
+    text="Table 2. Pain. Tea: 3.1; water: 5.0",
+    kind=UnitKind.TABLE_ROW,
+    label="Table 2",
+    row=3,
+    place=Place(page=5),
+    chance=0.02,
 )
-_NEXT_ROW = replace(_ROW, text="Table 2. Pain. Coffee: 2.0; water: 5.0", row=4)
-_FUNDING = Unit(text="The Tea Board paid.", kind=UnitKind.END_MATTER, label="Funding")
+_FUNDING = FoundSentence(
+    sentence=9, text="The Tea Board paid.", kind=UnitKind.END_MATTER, label="Funding", place=Place(), chance=0.01
+)
 _MANY = "Tea lowered blood pressure.\n" * 8
 Judge = Callable[[PaperVerdict], None]
 
@@ -389,14 +393,14 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
                 replace(one, chance=0.9 / 3**rank, direction=directions[rank], stance=stances[rank])
                 for rank, one in enumerate(bare.evidence)
             )
-            return replace(bare, verdict=verdict, evidence=tuple(evidence), units=(_ROW, _NEXT_ROW, _FUNDING))
+            return replace(bare, verdict=verdict, evidence=(*evidence, _ROW, _FUNDING))
 
         monkeypatch.setattr(doors.find_command, "find_evidence", found)
 
     return with_verdict
 
 
-def test_the_verdict_comes_first_then_sentences_by_strength_then_tables(command: Command, judge: Judge) -> None:
+def test_the_verdict_comes_first_then_sentences_and_rows_of_tables_by_strength(command: Command, judge: Judge) -> None:
     judge(PaperVerdict.FOUND)
     call = f"{_FIND} - --system lead -k 5"
     blocks = command(call, _MANY).out.split("\n\n")
@@ -407,16 +411,15 @@ def test_the_verdict_comes_first_then_sentences_by_strength_then_tables(command:
     assert blocks[1].count("Tea lowered") == 2
     assert blocks[2].startswith("Less likely:\n2  Tea")
     assert "about 1 in 30; finds no difference]" in blocks[2]
-    first = "Table 2. Pain. Tea: 3.1; water: 5.0\n   [Table 2, row 3, page 5]"
-    assert (
-        blocks[3] == f"In tables and captions:\n   {first}\n   … Coffee: 2.0; water: 5.0\n   [Table 2, row 4, page 5]"
+    row_and_note = (
+        "   Table 2. Pain. Tea: 3.1; water: 5.0\n   [Table 2, row 3, page 5; about 1 in 50]\n   The Tea Board paid."
     )
-    assert blocks[4] == "In footnotes and end matter:\n   The Tea Board paid.\n   [Funding]"
+    assert blocks[2].endswith(f"{row_and_note}\n   [Funding; under 1 in 50]")
     found = finding(command(f"{call} --json", _MANY))
     assert (found["verdict"], found["summary"]) == ("found", blocks[0])
-    assert [one["stance"] for one in found["evidence"]] == [*["supports"] * 3, "no difference", None]
+    assert [one["stance"] for one in found["evidence"]] == [*["supports"] * 3, "no difference", *[None] * 3]
     row = {"kind": "table row", "label": "Table 2", "row": 3, "section": [], "paragraph": 0, "page": 5}
-    assert found["units"][0] == {"text": _ROW.text, **row, "told": "Table 2, row 3, page 5"}
+    assert row.items() <= found["evidence"][5].items()
 
 
 @pytest.mark.parametrize(
@@ -434,9 +437,7 @@ def test_without_evidence_the_nearest_sentences_are_shown_and_nothing_is_summed_
     shown = command(f"{call} --html page.html", _MANY).out
     assert shown.startswith(f"{said}\n\n0  Tea")
     assert shown.count("Tea lowered") == Path("page.html").read_text(encoding="utf-8").count("<mark ") == 3
-    assert len(finding(command(f"{call} --json", _MANY))["evidence"]) == 8
-    nothing = command("find Xyzzy - --system lead", _MANY).out
-    assert nothing.startswith(f"{said.split(';', maxsplit=1)[0]}.\n\nIn tables")
+    assert len(finding(command(f"{call} --json", _MANY))["evidence"]) == 8 + 2
 
 
 def test_where_few_sentences_leave_it_unsure_it_is_said_that_a_paper_has_more(command: Command, judge: Judge) -> None:
@@ -473,14 +474,14 @@ def test_a_table_has_a_row_a_sentence_and_unit_or_a_paper(command: Command, judg
     assert [row["unit"] for row in rows] == [
         "",
         "",
-        *(f"table row: Table 2, row {row}" for row in (3, 4)),
+        "table row: Table 2, row 3",
         "end matter: Funding",
     ]
     assert (rows[0]["stance"], rows[0]["chance"], rows[2]["page"]) == ("supports", "0.9", "5")
     text = re.sub("<[^>]*>", "", _DATED.partition("?>")[2].strip())
     assert text[int(rows[0]["start"]) : int(rows[0]["stop"])] == rows[0]["text"]
     (row,) = table(command(f"{call} --rows paper"))
-    assert (row["n_sentences"], row["decrease"], row["increase"], row["supports"]) == ("2", "2", "0", "2")
+    assert (row["n_sentences"], row["decrease"], row["increase"], row["supports"]) == ("4", "2", "0", "2")
     assert (row["text"], row["chance"]) == (rows[0]["text"], "0.9")
 
 
@@ -527,7 +528,7 @@ def test_a_spreadsheet_has_papers_and_sentences_and_no_formula(command: Command,
     with zipfile.ZipFile("found.xlsx") as book:
         sentences, papers = (book.read(f"xl/worksheets/sheet{number}.xml").decode() for number in (1, 2))
         texts = html.unescape(book.read("xl/sharedStrings.xml").decode())
-    assert (papers.count("<row "), sentences.count("<row ")) == (2, 6)
+    assert (papers.count("<row "), sentences.count("<row ")) == (2, 5)
     assert f"<t>{hostile}</t>" in texts
     assert not any(tag in sheet for tag in ("<f>", "<hyperlink") for sheet in (papers, sentences))
     assert command(call).code != 0, "an existing file is not replaced"

@@ -68,7 +68,7 @@ def test_an_assistant_lists_reads_and_asks_the_papers_of_the_folders_and_nothing
         found = (await client.call_tool("find_evidence", call)).structured_content
         assert [row["text"] for row in found["evidence"]] == [_TEXT.splitlines()[2]]
         assert found["evidence"][0]["section"] == ["Abstract"]
-        assert {"verdict", "units", "not_searched"} <= set(found)
+        assert {"verdict", "evidence", "not_searched"} <= set(found)
         read = (
             await client.call_tool("read_paper", {"paper": "papers/tea.txt", "first": 1, "n": 1})
         ).structured_content

@@ -20,14 +20,14 @@ PAPER = read_content(
         ("finder", "Does tea affect systolic blood pressure compared with water?", PaperVerdict.FOUND),
         ("finder", "Does dexamethasone prevent vomiting in adults after surgery?", PaperVerdict.NONE),
         ("finder", "Does xyzzy affect syzygy?", PaperVerdict.NONE),
-        ("finder", "How many adults got tea?", PaperVerdict.UNSURE),  # no question of an effect
+        ("finder", "How many adults got tea?", PaperVerdict.UNSURE),  # no number is there
         ("bm25", "Does tea affect systolic blood pressure?", None),  # it does not judge
     ],
 )
 def test_a_finding_says_whether_the_paper_answers(system: str, question: str, verdict: PaperVerdict | None) -> None:
     found = find_evidence(PAPER, question, system=system)
     assert found.verdict == verdict
-    assert (found.chance is None) == (verdict is None or found.by_words or not found.evidence)
+    assert (found.chance is None) == (verdict is None or not found.evidence)
 
 
 class Own:
@@ -63,7 +63,7 @@ def test_of_a_short_text_none_is_said_of_less_than_of_a_whole_paper() -> None:
         b"Tea and the arteries: a trial.\n\nNurses drank green tea or water. Their arteries were measured. "
         b"Stiffness fell by 4% with tea (p = 0.01), and sleep did not change.\n"
     )
-    whole = short + b"\n" + b"Chairs stood in rows along the wall. " * 100
+    whole = short + b"\n" + b"The participants sat in rows along the wall. " * 100
     question = "Does green tea reduce pulse wave velocity in women compared with placebo?"
     of_short, of_whole = (find_evidence(read_content(text, name="tea.txt"), question) for text in (short, whole))
     assert (of_short.verdict, of_whole.verdict) == (PaperVerdict.UNSURE, PaperVerdict.NONE)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from doors import (
     FINDER_FEATURES,
     SHIPPED,
+    SHIPPED_FOR_QUESTIONS,
     SIGNS,
     WORDINGS,
     DataError,
@@ -50,6 +51,7 @@ from kit.strategies import queries
 pytest.importorskip("lightgbm", reason="needs the extra 'train'")
 
 SAMPLE = list(load_sample())
+OF_EFFECTS = tuple(feature.name for feature in FINDER_FEATURES if feature.group != "reporting")
 TOP_10 = Brief(budget=10)
 
 
@@ -304,7 +306,7 @@ def test_training_twice_writes_the_same_bytes_and_the_card_says_what_it_was_made
     assert contents(again) == contents(own_finder)
     card = load_finder(again, card_digest(again)).card
     assert card.trained_on == {"a" * 64, "b" * 64}
-    assert card.features == tuple(feature.name for feature in FINDER_FEATURES)
+    assert card.features == OF_EFFECTS
     assert sorted((one.wish, one.scope) for one in card.members) == [
         *(("answer", "all"), ("study", "all"), ("study", "results"))
     ]
@@ -329,16 +331,16 @@ def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path)
 def test_a_score_is_that_of_the_trees_and_for_study_a_weighted_sum_of_features_too(own_finder: Path) -> None:
     model = load_finder(own_finder, card_digest(own_finder))
     paper = columns_of(SAMPLE[0].query)
-    table = finder_table(paper).astype(float)
+    table = finder_table(paper)[:, : len(OF_EFFECTS)].astype(float)
     for member in model.card.members:
-        assert len(member.weights) == (len(FINDER_FEATURES) if member.wish == "study" else 0)
+        assert len(member.weights) == (len(OF_EFFECTS) if member.wish == "study" else 0)
         linear = [sum(map(operator.mul, row, member.weights)) for row in table.tolist()]
         expected = model.forests[member.file].predict(table) + linear
         scores = model.scores(paper, member.wish, member.scope)
         if member.wish == "study":
             assert scores.tolist() == pytest.approx(expected.tolist())
             continue
-        expected, best = lowered(expected, finder_table(paper), model.card.features)
+        expected, best = lowered(expected, table.astype(np.float32), model.card.features)
         # The best exchange their scores, so that their order is the second trees'.
         assert sorted(scores) == pytest.approx(sorted(expected))
         worth = model.forests[member.order].predict(table[best])
@@ -497,9 +499,9 @@ def test_a_damaged_model_is_refused(
 # The model that comes with the package
 
 
-def test_the_shipped_model_is_small_plain_text_of_evidence_inference_alone_and_in_headers() -> None:
-    files = contents(SHIPPED)
-    assert sum(map(len, files.values())) < 2_000_000
+def test_the_shipped_models_are_small_plain_text_that_say_what_they_were_made_from_and_are_in_headers() -> None:
+    files, of_questions = contents(SHIPPED), contents(SHIPPED_FOR_QUESTIONS)
+    assert sum(map(len, (*files.values(), *of_questions.values()))) < 2_000_000
     assert all(content.decode().replace("\n", "").isprintable() for content in files.values())
     card = json.loads(files["card.json"])
     assert card["data"]["name"] == "evidence_inference.json"
@@ -507,7 +509,13 @@ def test_the_shipped_model_is_small_plain_text_of_evidence_inference_alone_and_i
     for member in card["members"]:
         assert sha256(files[member["file"]]).hexdigest() == member["sha256"]
         assert sha256(files[member["order"]]).hexdigest() == member["order_sha256"]
-    assert make_system("finder").versions() == {"the finder's model": f"sha256:{card_digest(SHIPPED)}"}
+    card = json.loads(of_questions["card.json"])
+    assert "CC BY 4.0" in card["data"]["name"]
+    assert (card["asks"], [member["order"] for member in card["members"]]) == ("questions", [""])
+    assert make_system("finder").versions() == {
+        "the finder's model of effects": f"sha256:{card_digest(SHIPPED)}",
+        "the finder's model of questions": f"sha256:{card_digest(SHIPPED_FOR_QUESTIONS)}",
+    }
 
 
 def test_it_needs_numpy_alone() -> None:

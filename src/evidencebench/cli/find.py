@@ -119,21 +119,20 @@ def _blocks(findings: Sequence[Finding], *, split: bool) -> Iterator[Sequence[_L
 
 
 def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line]]:
-    """Yield the parts of a finding behind its verdict: the sentences, the units, what was searched."""
-    width = len(str(len(finding.paper.sentences)))
+    """Yield the parts of a finding behind its verdict: the lines, and what was searched."""
+    n_sentences = len(finding.paper.sentences)
+    width = len(str(n_sentences))
     indent = " " * (width + 2)
     levels = telling.strengths(finding)
     for heading, group in telling.grouped(finding, split=split):
         lines = [_line(f"{heading}:")] * bool(heading)
         for _, one in group:
             tint = _TINTS.get(levels.get(one.sentence), {})
-            lines.append(_line(one.text, indent, f"{one.sentence:>{width}}  ", **tint))
+            number = str(one.sentence) if one.sentence < n_sentences else ""  # a row of a table has none
+            lines.append(_line(one.text, indent, f"{number:>{width}}  ", **tint))
             lines.append(_line(f"[{telling.about(one)}]", indent, indent, dim="dim" in tint))
         yield lines
-    for heading, units in telling.grouped_units(finding):
-        texts = (words for text, unit in units for words in (text, f"[{telling.about_unit(unit)}]"))
-        yield [_line(f"{heading}:"), *(_line(words, indent, indent) for words in texts)]
-    yield [_line(words)] if (words := telling.searched(finding)) else []
+    yield [_line(words)] if (words := telling.told(finding)) else []
 
 
 @options.command

@@ -11,7 +11,7 @@ In reading order:
 * `finding`: find_evidence
 * `findings`: What `find` found, in words and files
 * `marked_pdfs`: Copies of PDFs with their evidence highlighted
-* `unit_search`: Search of rows of tables, captions and notes
+* `mentions`: Which words of a question a paper mentions
 * `rewriting`: Hypotheses rewritten by a model, over a data set
 * `compatibility`: Whether a run, its labels and a data set belong together
 * `answers`: Answers of a system to one instance, task by task

@@ -9,14 +9,14 @@ from typing import TypeVar
 
 from evidencebench.errors import EvidenceBenchError, PendingError
 from evidencebench.execution.answers import named_system
-from evidencebench.execution.unit_search import found_units, holds_all_words, words_nowhere
-from evidencebench.papers.paper import Paper, Place, SourceSpan, Unit
+from evidencebench.execution.mentions import holds_nearly_all_words, words_nowhere
+from evidencebench.papers.paper import Paper, Place, SourceSpan, UnitKind
 from evidencebench.query import AspectScope, Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking, System
-from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance, reported_directions, stance_of
-from evidencebench.systems.question import QuestionKind, question_of
+from evidencebench.systems.question import ParsedQuestion, QuestionKind, question_of
 from evidencebench.systems.relevance import topic_words, unmentioned_words
+from evidencebench.systems.reporting import items_asked
 from evidencebench.wording import check_type, counted, one_line
 
 _Answered = TypeVar("_Answered")
@@ -24,10 +24,6 @@ _Answered = TypeVar("_Answered")
 # Titles of sections that state findings, such as "Methods and results", and of those that state none of this paper.
 _FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
 _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
-
-_NUMBER = re.compile(
-    r"(?i)\b\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|third|dozen|hundred|thousand)\b"
-)
 
 DEFAULT_FINDER = "finder"
 LEAST_BEST = 0.1  # the best sentence's chance from which on a paper's evidence counts as found
@@ -43,13 +39,18 @@ class PaperVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSentence:
-    """A sentence that is evidence, or near to it: its number in the paper from 0, and where it stands."""
+    """A sentence, or a row of a table, a caption or a note, that is evidence or near to it, and where it stands.
+
+    ``sentence`` is its number in the paper from 0; those of units follow those of the sentences.
+    """
 
     sentence: int
     text: str
-    kind: Kind
+    kind: Kind | UnitKind
     place: Place
-    span: SourceSpan
+    span: SourceSpan | None = None  # None: a unit has none
+    label: str = ""  # of a unit, such as "Table 2"
+    row: int | None = None  # of a table, from 1
     chance: float | None = None  # that it is evidence, in 0..1; None: the system is not calibrated, or found none
     direction: ReportedDirection | None = None  # None: not a question of an effect, or none was found
     stance: Stance | None = None  # None: the sentence does not say, or the hypothesis claims no direction
@@ -68,15 +69,14 @@ class Finding:
     ordered: bool
     verdict: PaperVerdict | None = None  # None: the system does not judge
     chance: float | None = None  # that the paper answers, in 0..1; None where the system does not say
-    units: tuple[Unit, ...] = ()  # in tables, captions, footnotes, end matter: best first
     unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence and no unit has
-    by_words: bool = False  # whether words alone chose, since the finder was trained on questions of effects
     notes: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         verdict = () if self.verdict is None else (str(self.verdict),)
-        found = (counted(len(self.evidence), "sentence"), counted(len(self.units), "unit"))
-        return one_line(self, repr(self.hypothesis), repr(self.paper.name), *verdict, *found)
+        return one_line(
+            self, repr(self.hypothesis), repr(self.paper.name), *verdict, counted(len(self.evidence), "line")
+        )
 
 
 def find_evidence(
@@ -114,8 +114,9 @@ def find_evidence(
     Returns
     -------
     Finding
-        Its sentences, best first, each with a chance in 0..1 of being evidence where the system is calibrated, what it
-        reports of the outcome under the intervention, and whether that supports the hypothesis.
+        Its sentences, rows of tables, captions and notes, best first: each with a chance in 0..1 of being evidence
+        where the system is calibrated, what it reports of the outcome under the intervention, and whether that supports
+        the hypothesis.
 
     Raises
     ------
@@ -136,23 +137,19 @@ def find_evidence(
     check_type(paper, Paper, "a paper, as read_paper returns it")
     asked = make_system(system) if isinstance(system, str) else named_system(system)
     brief = Brief(budget=budget, scope=scope)
-    query = paper.query_for(hypothesis, wish=wish)
+    query = paper.query_for(hypothesis, wish=wish, with_units=True)
     not_in_text = unmentioned_words(hypothesis, paper.sentences)
-    topic = topic_words(hypothesis)
-    is_mentioned = not topic or len(not_in_text) < len(topic)
+    topic, unmentioned = topic_words(hypothesis), words_nowhere(paper, not_in_text)
     question = question_of(hypothesis)
-    by_words = asked.name == DEFAULT_FINDER and question.kind is not QuestionKind.EFFECT
-    if by_words:
-        asked = named_system(BM25())
+    asks_item = question.kind is not QuestionKind.EFFECT and bool(items_asked(hypothesis))
+    is_mentioned = not topic or len(unmentioned) < len(topic) or asks_item
     answer = _answer(asked, query, brief, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
-    if by_words and question.kind is QuestionKind.AMOUNT:
-        selected.sort(key=lambda index: _NUMBER.search(paper.sentences[index]) is None)
     selected = selected[: brief.budget] if answer.ordered else selected
     answers = _named_failures(asked, lambda: asked.answers(query)) if is_mentioned else None
-    verdict = _verdict(answers, is_mentioned=is_mentioned, by_words=by_words)
-    if verdict is PaperVerdict.NONE and holds_all_words(paper, hypothesis):  # one sentence or unit does
+    verdict = _verdict(answers, is_mentioned=is_mentioned)
+    if verdict is PaperVerdict.NONE and holds_nearly_all_words(paper, hypothesis):  # one line does
         verdict = PaperVerdict.UNSURE
     may_be_evidence = verdict is not PaperVerdict.NONE  # else the nearest sentences are named, and nothing said of them
     chances = _named_failures(asked, lambda: asked.chances(query)) if selected and may_be_evidence else None
@@ -160,40 +157,52 @@ def find_evidence(
         verdict = PaperVerdict.UNSURE
     directions: Mapping[int, ReportedDirection] = {}
     if question.kind is QuestionKind.EFFECT and verdict in {None, PaperVerdict.FOUND}:  # else of something else
-        readable = [index for index in selected if _may_hold_findings(paper.places[index])]
+        sentences = [index for index in selected if index < len(paper.sentences)]
+        readable = [index for index in sentences if _may_hold_findings(paper.places[index])]
         read = _settled(partial(read_directions, hypothesis, paper.sentences, readable), settle)
-        directions = dict.fromkeys(selected, ReportedDirection.NOT_SAID) | dict(read)
+        directions = dict.fromkeys(sentences, ReportedDirection.NOT_SAID) | dict(read)
     return Finding(
         paper=paper,
         hypothesis=hypothesis,
         evidence=tuple(
-            FoundSentence(
-                sentence=index,
-                text=paper.sentences[index],
-                kind=paper.kinds[index],
-                place=paper.place(index),
-                span=paper.spans[index],
-                chance=None if chances is None else chances[index],
-                direction=directions.get(index),
-                stance=stance_of(directions.get(index), question),
-            )
+            found_sentence(paper, index, question, None if chances is None else chances[index], directions.get(index))
             for index in selected
         ),
         ordered=answer.ordered,
         verdict=verdict,
         chance=None if answers is None else answers.chance,
-        units=found_units(paper, hypothesis),
-        unmentioned=words_nowhere(paper, not_in_text),
-        by_words=by_words,
+        unmentioned=unmentioned,
         notes=answer.notes,
     )
 
 
-def _verdict(answers: PaperChance | None, *, is_mentioned: bool, by_words: bool) -> PaperVerdict | None:
+def found_sentence(
+    paper: Paper, number: int, question: ParsedQuestion, chance: float | None, direction: ReportedDirection | None
+) -> FoundSentence:
+    """Return a sentence of a paper, or the unit whose number follows the sentences', as it was found."""
+    stance = stance_of(direction, question)
+    if number < len(paper.sentences):
+        return FoundSentence(
+            sentence=number,
+            text=paper.sentences[number],
+            kind=paper.kinds[number],
+            place=paper.place(number),
+            span=paper.spans[number],
+            chance=chance,
+            direction=direction,
+            stance=stance,
+        )
+    unit = paper.units[number - len(paper.sentences)]
+    return FoundSentence(
+        sentence=number, text=unit.text, kind=unit.kind, place=unit.place, label=unit.label, row=unit.row, chance=chance
+    )
+
+
+def _verdict(answers: PaperChance | None, *, is_mentioned: bool) -> PaperVerdict | None:
     if not is_mentioned:
         return PaperVerdict.NONE
     if answers is None:
-        return PaperVerdict.UNSURE if by_words else None
+        return None
     if answers.chance < answers.none_below:
         return PaperVerdict.NONE
     return PaperVerdict.FOUND if answers.chance >= answers.found_from else PaperVerdict.UNSURE

@@ -4,14 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from os.path import commonprefix
 from typing import Any, Literal, Protocol, get_args
 
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.files.disk import packaged_table
 from evidencebench.files.workbook import workbook
 from evidencebench.papers.jats import FORMAT as JATS
-from evidencebench.papers.paper import Paper, Unit, UnitKind
+from evidencebench.papers.paper import Paper, UnitKind
 from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.papers.tei import FORMAT as TEI
 from evidencebench.systems.directions import Stance
@@ -66,21 +65,21 @@ def about(sentence: FoundSentence) -> str:
     """Return where a found sentence stands, how likely it is evidence, what it reports, and for or against."""
     place, has_no_difference = sentence.place, sentence.stance is Stance.NO_DIFFERENCE
     page = "" if place.page is None else f"page {place.page}"
-    where = ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
+    unit = unit_name(sentence)
+    where = (unit, page) if unit else (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)
     chance = "" if sentence.chance is None else chance_text(sentence.chance)
     reported = None if has_no_difference else _DIRECTIONS.get(sentence.direction)
     stance = _WORDS["stances"].get(sentence.stance)
-    return "; ".join(filter(None, (where, chance, reported and f"reports {reported}", stance)))
+    place_words = ", ".join(filter(None, where))
+    return "; ".join(filter(None, (place_words, chance, reported and f"reports {reported}", stance)))
 
 
-def about_unit(unit: Unit) -> str:
-    return unit_name(unit) if unit.place.page is None else f"{unit_name(unit)}, page {unit.place.page}"
-
-
-def unit_name(unit: Unit) -> str:
-    """Return the label and row of a unit, such as ``Table 2, row 3``; without a label, its kind."""
-    name = unit.label or ("table" if unit.row else unit.kind)
-    return f"{name}, row {unit.row}" if unit.row else name
+def unit_name(one: FoundSentence) -> str:
+    """Return the label and row of a unit, such as ``Table 2, row 3``, or its kind; empty of a sentence."""
+    if not isinstance(one.kind, UnitKind):
+        return ""
+    name = one.label or ("table" if one.row else one.kind)
+    return f"{name}, row {one.row}" if one.row else name
 
 
 def shown(finding: Finding) -> Sequence[FoundSentence]:
@@ -103,7 +102,7 @@ def lead(finding: Finding) -> str:
     words = summary(finding)
     if finding.verdict in _NEAR and finding.evidence:
         words = f"{words[:-1]}; nearest sentences:"
-    return " ".join(filter(None, (_by_words(finding), words)))
+    return words
 
 
 def best_chance(evidence: Sequence[HasChance]) -> float | None:
@@ -148,19 +147,6 @@ def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tu
     return list(groups.items()) if split else sorted(groups.items())
 
 
-def grouped_units(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[str, Unit]]]]:
-    """Return the units with their texts, each group under its heading; a caption is said once, of its first row."""
-    groups: dict[str, list[tuple[str, Unit]]] = defaultdict(list)
-    for before, unit in zip((None, *finding.units), finding.units, strict=False):
-        n_said = 0
-        if before is not None and unit.row and (before.label, before.kind) == (unit.label, unit.kind):
-            n_said = commonprefix((before.text, unit.text)).rfind(". ") + 2  # noqa: RUF071 - these are no paths
-        text = f"… {unit.text[n_said:]}" if n_said > 1 else unit.text
-        is_shown = unit.kind in {UnitKind.TABLE_ROW, UnitKind.CAPTION}
-        groups["In tables and captions" if is_shown else "In footnotes and end matter"].append((text, unit))
-    return list(groups.items())
-
-
 def meanings(findings: Sequence[Finding]) -> list[str]:
     sentences = [sentence for finding in findings for sentence in shown(finding)]
     has_chances = any(sentence.chance is not None for sentence in sentences)
@@ -168,19 +154,8 @@ def meanings(findings: Sequence[Finding]) -> list[str]:
     return [CHANCE_MEANING] * has_chances + [DIRECTION_MEANING] * has_directions
 
 
-def _by_words(finding: Finding) -> str:
-    if not finding.by_words or not finding.evidence:
-        return ""
-    return f"{_WORDS['chosen'][question_of(finding.hypothesis).kind]} that share most words with it, without chances."
-
-
 def told(finding: Finding) -> str:
-    """Return what a reader should know of a finding besides its sentences; empty where there is nothing."""
-    return " ".join(filter(None, (_by_words(finding), searched(finding))))
-
-
-def searched(finding: Finding) -> str:
-    """Return what was read and what was not, where that matters; empty where there is nothing to say."""
+    """Return what a reader should know of a finding besides its lines; empty where there is nothing."""
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
     units = counted(len(paper.units), "row, caption or note", "rows, captions or notes")
@@ -196,7 +171,7 @@ def searched(finding: Finding) -> str:
         parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")
     if not finding.evidence and finding.verdict is None:
         parts.append("No sentence was named as evidence.")
-    is_unsure = finding.verdict is PaperVerdict.UNSURE and finding.evidence and not finding.by_words
+    is_unsure = finding.verdict is PaperVerdict.UNSURE and finding.evidence
     if is_unsure and len(paper.sentences) < _SHORT:
         parts.append(f"A whole paper says more than the {read} read.")
     return " ".join([*parts, *paper.warnings])
@@ -248,14 +223,12 @@ def _rows(finding: Finding, rows_of: RowsOf) -> Sequence[Mapping[str, Cell]]:
     head = dict(zip(_PAPER_COLUMNS, (*values, finding.hypothesis, finding.verdict), strict=True))
     head["told"] = told(finding)
     rows = []
-    found: list[FoundSentence | Unit] = [*evidence, *finding.units]
-    for rank, one in enumerate(found, 1):
+    for rank, one in enumerate(evidence, 1):
         fields = _fields(one)
         fields |= {"section": " > ".join(one.place.section), "paragraph": one.place.paragraph + 1}
-        if isinstance(one, Unit):
-            fields["unit"] = f"{one.kind}: {unit_name(one)}"
-        else:
-            fields |= {"chance": one.chance and round(one.chance, 3), "rank": rank if finding.ordered else None}
+        fields |= {"chance": one.chance and round(one.chance, 3), "rank": rank if finding.ordered else None}
+        if unit := unit_name(one):
+            fields["unit"] = f"{one.kind}: {unit}"
         rows.append({**fields, **head})
     if rows_of == "sentence":
         return rows or [head]
@@ -284,8 +257,7 @@ def findings_ris(findings: Sequence[Finding]) -> str:
 def _ris_note(finding: Finding) -> str:
     words = [f"Evidence for or against '{finding.hypothesis}':", lead(finding)]
     words += [f"[{rank}] {one.text} ({about(one)})" for rank, one in enumerate(shown(finding), 1)]
-    words += [f"{unit.text} ({about_unit(unit)})" for unit in finding.units]
-    return " ".join(filter(None, (*words, searched(finding))))
+    return " ".join(filter(None, (*words, told(finding))))
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
@@ -294,19 +266,18 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "paper": paper.name,
         **{field: getattr(paper, field) for field in ("title", "format", "year")},
         "ids": dict(paper.ids),
-        **{field: getattr(finding, field) for field in ("hypothesis", "by_words", "verdict", "unmentioned")},
+        **{field: getattr(finding, field) for field in ("hypothesis", "verdict", "unmentioned")},
         "asks_for": question_of(finding.hypothesis).kind,
         "summary": summary(finding),
         "n_sentences": len(paper.sentences),
         "not_searched": not_searched(paper),
         "told": told(finding),
         "evidence": [{**_fields(sentence), "told": about(sentence)} for sentence in finding.evidence],
-        "units": [{**_fields(unit), "told": about_unit(unit)} for unit in finding.units],
         "notes": dict(finding.notes),
     }
 
 
-def _fields(one: FoundSentence | Unit) -> dict[str, Any]:
+def _fields(one: FoundSentence) -> dict[str, Any]:
     """Return the fields of a sentence or unit, with those of its place and span among them."""
     fields = asdict(one)
-    return {**fields.pop("place"), **fields.pop("span", {}), **fields}
+    return {**fields.pop("place"), **(fields.pop("span") or {"start": None, "stop": None}), **fields}

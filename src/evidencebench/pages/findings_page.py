@@ -119,14 +119,12 @@ class _Section:
             items = []
             for rank, one in of_group:
                 to_text = node("a", {"href": f"#{self.anchor}-sentence-{one.sentence}"}, one.text)
+                if telling.unit_name(one):
+                    to_text = node("span", None, one.text)  # it stands beside the text that is shown
                 value = {"value": rank} if finding.ordered and heading else None
                 items.append(node("li", value, to_text, self._where(telling.about(one), one.place)))
             yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
-        for heading, units in telling.grouped_units(finding):
-            yield node(tag, None, heading)
-            lines = (node("li", None, text, self._where(telling.about_unit(unit), unit.place)) for text, unit in units)
-            yield node("ul", {"dir": "auto"}, *lines)
-        if words := telling.searched(finding):
+        if words := telling.told(finding):
             yield node("p", {"class": "told"}, words)
 
     def _where(self, words: str, place: Place) -> Node:
@@ -160,6 +158,8 @@ class _Section:
                 said[one.sentence].append((str(number), levels.get(one.sentence, 0), label))
         marks = {}
         for index, of_sentence in said.items():
+            if index >= len(paper.sentences):
+                continue  # a unit is not in the text
             numbers, levels_of, labels = zip(*of_sentence, strict=True)
             anchor = {"id": f"{self.anchor}-sentence-{index}"}
             attributes = {**anchor, "data-strength": max(levels_of), "data-of": " ".join(numbers)}

@@ -140,17 +140,22 @@ class Paper:
         place, boxes = self.places[index], self.boxes[index] if self.boxes else ()
         return replace(place, page=boxes[0].page) if boxes else place
 
-    def query_for(self, hypothesis: str, *, wish: Wish | None = None) -> Query:
-        """Return what a system is asked about this paper; raises `EvidenceBenchError` for an empty hypothesis."""
+    def query_for(self, hypothesis: str, *, wish: Wish | None = None, with_units: bool = False) -> Query:
+        """Return what a system is asked about this paper, its units behind its sentences if they are wanted.
+
+        Raises `EvidenceBenchError` for an empty hypothesis.
+        """
+        units = self.units if with_units else ()
         if not hypothesis.strip():
             raise UnreadableError("hypothesis: expected a sentence, got an empty one")
         return Query(
             instance_id=self.name,
             paper_id=self.name,
             hypothesis=hypothesis,
-            sentences=self.sentences,
-            kinds=self.kinds,
+            sentences=(*self.sentences, *(unit.text for unit in units)),
+            kinds=(*self.kinds, *[Kind.BODY] * len(units)),
             wish=wish,
+            n_beside=len(units),
         )
 
 

@@ -16,7 +16,7 @@ import msgspec
 from evidencebench.decoding import prepared
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import DataError, EvidenceBenchError, RunError, UnreadableError
-from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict, find_evidence
+from evidencebench.execution.finding import Finding, PaperVerdict, find_evidence, found_sentence
 from evidencebench.execution.making import system_from
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_bytes, read_text
@@ -29,7 +29,7 @@ from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
 from evidencebench.runs.header import SystemHeader
 from evidencebench.system import NamedSystem
-from evidencebench.systems.directions import ReportedDirection, stance_of
+from evidencebench.systems.directions import ReportedDirection
 from evidencebench.systems.question import question_of
 
 MOST_QUESTIONS = 200
@@ -77,7 +77,6 @@ class FoundCell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     chance: float | None = None
     evidence: tuple[FoundPlace, ...] = ()  # best first, where it is ordered
     ordered: bool = True
-    by_words: bool = False
     unmentioned: tuple[str, ...] = ()
     best: str = ""  # the first sentence, cut
     error: str = ""
@@ -240,7 +239,6 @@ def ask(paper: Paper, text: str, question: str, system: NamedSystem, name: str) 
         chance=finding.chance,
         evidence=tuple(places),
         ordered=finding.ordered,
-        by_words=finding.by_words,
         unmentioned=finding.unmentioned,
         best=finding.evidence[0].text[:_MOST_BEST] if finding.evidence else "",
     )
@@ -261,23 +259,12 @@ def finding_of(paper: Paper, cell: FoundCell) -> Finding:
         paper=paper,
         hypothesis=cell.question,
         evidence=tuple(
-            FoundSentence(
-                sentence=one.sentence,
-                text=paper.sentences[one.sentence],
-                kind=paper.kinds[one.sentence],
-                place=paper.place(one.sentence),
-                span=paper.spans[one.sentence],
-                chance=one.chance,
-                direction=one.direction,
-                stance=stance_of(one.direction, question),
-            )
-            for one in cell.evidence
+            found_sentence(paper, one.sentence, question, one.chance, one.direction) for one in cell.evidence
         ),
         ordered=cell.ordered,
         verdict=cell.verdict,
         chance=cell.chance,
         unmentioned=cell.unmentioned,
-        by_words=cell.by_words,
     )
 
 

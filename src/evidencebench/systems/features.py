@@ -12,6 +12,7 @@ import numpy as np
 from evidencebench.systems.lexicon import CUES, Role, asks, compares, tells_of_baseline, tells_of_others
 from evidencebench.systems.paper_columns import PaperColumns
 from evidencebench.systems.relevance import PARTS, Part, windowed
+from evidencebench.systems.reporting import asks_number, flags_of, holds_number, items_asked, reporting_scores
 from evidencebench.systems.words import Flags, Floats
 
 Column = Callable[[PaperColumns], Floats]
@@ -22,7 +23,7 @@ _ROLES_OF_ABSTRACT = tuple(role for role in Role if role <= Role.CONCLUSION)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     name: str
-    group: str  # place, section, cues, length, hypothesis, neighbours, centrality, redundancy or relevance
+    group: str  # place, section, cues, length, hypothesis, neighbours, centrality, redundancy, relevance, reporting
     column: Column  # computes one number a sentence
     reads_hypothesis: bool  # whether its numbers depend on the hypothesis
 
@@ -219,12 +220,67 @@ _RELEVANCE: Columns = {
     "topic_wider": lambda p: _relative(windowed(p.relevance.topic, _WIDER)),
 }
 
+# How much it counts that a sentence reports what is asked for, and that it has a number, beside how rare the words are
+# that it shares with the question: in standard deviations of the paper's sentences.
+_OF_REPORTING, _OF_NUMBER = 1.2, 0.7
+_NO_ODDS = -9.0  # of an item that nothing asks for
+
+
+def _standard(values: Floats) -> Floats:
+    spread: Floats = np.divide(values - values.mean(axis=0), values.std(axis=0) + 1e-9)
+    return spread
+
+
+def _odds(paper: PaperColumns) -> Floats:
+    """Return how likely each sentence reports each item, as log odds."""
+    return paper.of_paper(reporting_scores, lambda: reporting_scores(paper.query.sentences))
+
+
+def _highest_asked(paper: PaperColumns, scores: Floats, without: float) -> Floats:
+    """Return each sentence's highest score of the items that are asked for; ``without`` where none is."""
+    asked = flags_of(_items_asked(paper))
+    if not asked.any():
+        return np.full(paper.n, without)
+    return np.asarray(scores[:, asked].max(axis=1), np.float64)
+
+
+def _items_asked(paper: PaperColumns) -> tuple[str, ...]:
+    return () if paper.is_statement else items_asked(paper.asked)
+
+
+def _reports_asked(paper: PaperColumns) -> Floats:
+    return _highest_asked(paper, _standard(_odds(paper)), 0.0)
+
+
+def _number_asked(paper: PaperColumns) -> Floats:
+    if asks_number(paper.asked):
+        return paper.where(holds_number).astype(float)
+    return np.zeros(paper.n)
+
+
+def _words_and_reporting(paper: PaperColumns) -> Floats:
+    words = _standard(paper.relevance.bm25["whole"])
+    of_reporting, of_number = _OF_REPORTING * _reports_asked(paper), _OF_NUMBER * _number_asked(paper)
+    total: Floats = np.sum([words, of_reporting, of_number], axis=0)
+    return total
+
+
+_REPORTING: Columns = {
+    "reports_asked": _reports_asked,
+    "reports_asked_odds": lambda p: _highest_asked(p, _odds(p), _NO_ODDS),
+    "asks_item": lambda p: np.full(p.n, float(bool(_items_asked(p)))),
+    "number_asked": _number_asked,
+    "asks_number": lambda p: np.full(p.n, float(asks_number(p.asked))),
+    "words_and_reporting": _words_and_reporting,
+    "is_stated": lambda p: np.full(p.n, float(p.is_statement)),
+}
+
 FEATURES = tuple(
     Feature(name=name, group=group, column=column, reads_hypothesis=group == "hypothesis")
     for group, columns in _COLUMNS.items()
     for name, column in columns.items()
 )
-"""Every feature but those of `RELEVANCE_FEATURES`, in the order of the table's columns."""
+"""Every feature but those of relevance and reporting, in the order of the table's columns."""
 
 _BLIND_OF_RELEVANCE = {"asks", "finding", "of_others", "of_baseline"}
 RELEVANCE_FEATURES = tuple(
@@ -232,3 +288,8 @@ RELEVANCE_FEATURES = tuple(
     for name, column in _RELEVANCE.items()
 )
 """The features of the group ``relevance``, in the order of the table's columns."""
+
+REPORTING_FEATURES = tuple(
+    Feature(name=name, group="reporting", column=column, reads_hypothesis=True) for name, column in _REPORTING.items()
+)
+"""The features of the group ``reporting``, which tell whether a sentence reports what a question asks for."""

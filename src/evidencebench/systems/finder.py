@@ -1,9 +1,10 @@
 """Finder and its model."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,17 +20,25 @@ from evidencebench.query import AspectScope, Kind, Query, Wish
 from evidencebench.system import Brief, PaperChance, Ranking, Traits
 from evidencebench.systems.cues import Cues
 from evidencebench.systems.diverse import discounted_order
-from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, Feature, feature_table
+from evidencebench.systems.features import (
+    FEATURES,
+    RELEVANCE_FEATURES,
+    REPORTING_FEATURES,
+    Feature,
+    feature_table,
+)
 from evidencebench.systems.fusion import standard_scores
 from evidencebench.systems.paper_columns import PaperColumns, columns_of
-from evidencebench.systems.question import question_of
+from evidencebench.systems.question import QuestionKind, question_of
+from evidencebench.systems.relevance import topic_roots
+from evidencebench.systems.reporting import items_asked
 from evidencebench.systems.trees import Forest
 from evidencebench.systems.verdict import SIGNS, VerdictWeights, paper_signs, parts_held
-from evidencebench.systems.words import Floats, Indices
+from evidencebench.systems.words import Floats, Indices, in_spelling_of
 
 Table = NDArray[np.float32]
 
-FINDER_FEATURES: tuple[Feature, ...] = (*FEATURES, *RELEVANCE_FEATURES)
+FINDER_FEATURES: tuple[Feature, ...] = (*FEATURES, *RELEVANCE_FEATURES, *REPORTING_FEATURES)
 """The columns that training gives a finder."""
 
 FEATURE_NAMES = tuple(feature.name for feature in FINDER_FEATURES)
@@ -37,6 +46,10 @@ _COLUMN = {name: column for column, name in enumerate(FEATURE_NAMES)}
 _BLIND = tuple(feature for feature in FINDER_FEATURES if not feature.reads_hypothesis)
 _LISTENING = tuple(feature for feature in FINDER_FEATURES if feature.reads_hypothesis)
 _ORDER = np.argsort([_COLUMN[feature.name] for feature in (*_BLIND, *_LISTENING)])
+
+
+Asks = Literal["effects", "questions"]
+"""What a finder was trained on: comparisons in trials, as "tea lowers pressure", or any question and claim."""
 
 
 class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +82,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
 class FinderCard(ModelCard, frozen=True, kw_only=True):
     format: Literal["evidencebench-finder/1"] = "evidencebench-finder/1"
+    asks: Asks = "effects"
     features: tuple[str, ...]  # names of the columns, in the order in which the trees read them
     members: tuple[FinderMember, ...]
     strengths: dict[Wish, float]  # how much redundancy is discounted, see `discounted_order`
@@ -91,7 +105,7 @@ class FinderModel:
         member = self._members.get((wish, scope)) or self._members[wish, "all"]
         table = finder_table(paper)[:, self._columns]
         scores = predicted(self.forests[member.file], member.weights, table)
-        if wish == "answer":
+        if wish == "answer" and self.card.asks == "effects":
             scores, best = lowered(scores, table, self.card.features)
             if member.order:
                 scores = reordered(scores, best, self.forests[member.order].predict(table[best]))
@@ -132,11 +146,12 @@ def reordered(scores: Floats, best: Indices, worth: Floats) -> Floats:
 
 def asked_columns(query: Query, wish: Wish) -> PaperColumns:
     """Return the columns of a query; to be answered, only the words of its parts count, however they are put."""
-    question = question_of(query.hypothesis)
+    asked = in_spelling_of(query.hypothesis, query.sentences)
+    query, question = replace(query, hypothesis=asked), question_of(asked)
     if wish == "answer" and question.is_split:
         parts = (question.intervention, question.comparator, question.outcome)
         query = replace(query, hypothesis=" ".join(filter(None, parts)))
-    return columns_of(query, question)
+    return columns_of(query, question, asked)
 
 
 @lru_cache(maxsize=8)
@@ -208,7 +223,32 @@ def article_slices(kinds: Sequence[Kind]) -> list[slice]:
 
 
 SHIPPED = Path(__file__).with_name("shipped_finder")
-"""The folder of the model that comes with the package. It was trained on Evidence Inference alone."""
+"""The folder of the model that comes with the package for effects. It was trained on Evidence Inference alone."""
+
+SHIPPED_FOR_QUESTIONS = Path(__file__).with_name("shipped_questions")
+"""The folder of the model that comes with the package for any other question, and for papers that are no trials."""
+
+# From this share of sentences on that speak of people or groups, a paper is one of a trial, or like one: 99 % of the
+# articles of Evidence Inference are; of 27 papers on language processing none is.
+_LEAST_OF_TRIALS = 0.08
+_OF_TRIALS = re.compile(
+    r"\b(?:patients?|participants?|subjects|volunteers|women|men|children|randomi[sz]\w*|placebo|trial|groups?)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4)
+def is_like_trial(sentences: tuple[str, ...]) -> bool:
+    """Say whether a paper speaks of people and groups as reports of trials do."""
+    n_of_trials = sum(_OF_TRIALS.search(sentence) is not None for sentence in sentences)
+    return n_of_trials >= _LEAST_OF_TRIALS * len(sentences)
+
+
+def asked_for(query: Query) -> Asks:
+    """Return whether a query asks for an effect in a trial, or for anything else."""
+    question = question_of(query.hypothesis)
+    is_effect = question.kind is QuestionKind.EFFECT and (question.is_split or not items_asked(query.hypothesis))
+    return "effects" if is_effect and is_like_trial(query.sentences) else "questions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,54 +256,70 @@ class Finder:
     """Finds what answers a hypothesis; where the data names no wish, as EvidenceBench, it follows the rules of `cues`.
 
     A wish is what is asked for: what answers the hypothesis, or what a reviewer would note of its study.
+    Two models come with the package: one for effects in trials, one for any other question and paper. What stands
+    beside the running text, such as rows of tables, is always judged by the second, and put where its chance says.
     Of a query that holds several articles, the one whose words are the hypothesis's is read; the others' sentences come
-    last. For ``"answer"``, sentences are ordered by score; one that only asks keeps a tenth of its score. For
-    ``"study"``, a score falls the more similar its sentence is to those chosen before (see `discounted_order`). A wish
-    that the model was not trained for is served by the rules of `Cues`.
+    last. For ``"answer"``, sentences are ordered by score; for effects, one that only asks keeps a tenth of its score.
+    For ``"study"``, a score falls the more similar its sentence is to those chosen before (see `discounted_order`). A
+    wish that the model was not trained for is served by the rules of `Cues`.
     """
 
-    model: Path | None = None  # a folder that `train finder` wrote; None: the model that comes with the package
+    model: Path | None = None  # a folder that `train finder` wrote; None: the models that come with the package
     wish: Wish | None = None  # None: what the query says, and "study" where it says nothing, as in the published files
-    _folder: Path = field(init=False, repr=False, compare=False)
-    _card: PinnedDigest = field(init=False, repr=False, compare=False)
+    _cards: Mapping[Asks, tuple[Path, PinnedDigest]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        folder = SHIPPED if self.model is None else Path(self.model)
-        object.__setattr__(self, "_folder", folder)
-        object.__setattr__(self, "_card", PinnedDigest(folder, lambda: card_digest(folder)))
-        self._load()
+        own = None if self.model is None else Path(self.model)
+        folders: dict[Asks, Path] = {"effects": own or SHIPPED, "questions": own or SHIPPED_FOR_QUESTIONS}
+        pinned = {folder: PinnedDigest(folder, partial(card_digest, folder)) for folder in folders.values()}
+        object.__setattr__(self, "_cards", {asks: (folder, pinned[folder]) for asks, folder in folders.items()})
+        for asks in folders:
+            self._load(asks)
 
     @property
     def traits(self) -> Traits:
-        name = "the finder's model" if self.model is None else f"model {self._folder}"
         return Traits(
             reads_brief=True,
-            versions=lambda: {name: f"sha256:{self._card.digest()}"},
-            trained_on=lambda: self._load().card.trained_on,
+            versions=self._versions,
+            trained_on=lambda: self._load("effects").card.trained_on,
             chances=self.chances,
             answers=self.answers,
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        return Ranking(sentences=_order(self._load(), self._wish_of(query), query, brief.scope))
+        wish = self._wish_of(query)
+        asks = self._asks(query, wish)
+        if asks == "questions" or not query.n_beside:
+            return Ranking(sentences=_order(self._load(asks), wish, query, brief.scope))
+        # For effects, the running text alone is what the model was trained on.
+        order = _order(self._load(asks), wish, _running_text(query), brief.scope)
+        chances = self.chances(query)
+        beside = range(len(order), len(query.sentences))
+        if chances is None:
+            return Ranking(sentences=(*order, *beside))
+        return Ranking(sentences=tuple(sorted((*order, *beside), key=lambda index: -chances[index])))
 
     def chances(self, query: Query) -> list[float] | None:
         """Return, for each sentence, the share of held-back sentences with such a score that were evidence.
 
         It is 0 in the articles of a query that the hypothesis is not about; None without a table for the wish.
         """
-        model, wish = self._load(), self._wish_of(query)
-        table = model.card.calibrations.get(wish)
-        if table is None:
-            return None
-        article, _, scores = _score(model, wish, query, "all")
-        chances = np.zeros(len(query.sentences))
-        chances[article] = table.chances(scores)
-        return [float(chance) for chance in chances]
+        wish = self._wish_of(query)
+        asks = self._asks(query, wish)
+        if asks == "questions" or not query.n_beside:
+            return _chances(self._load(asks), wish, query)
+        of_text = _chances(self._load(asks), wish, _running_text(query))
+        if of_text is None or not _may_answer_beside(query):
+            return of_text and of_text + [0.0] * query.n_beside
+        of_all = _chances(self._load("questions"), wish, query)
+        return of_all and of_text + of_all[len(of_text) :]
 
     def answers(self, query: Query) -> PaperChance | None:
         """Return how likely the paper answers the hypothesis; None where the model has no verdict for the wish."""
-        model, wish = self._load(), self._wish_of(query)
+        wish = self._wish_of(query)
+        asks = self._asks(query, wish)
+        query = query if asks == "questions" else _running_text(query)
+        model = self._load(asks)
         verdict = model.card.verdicts.get(wish)
         if verdict is None or not query.sentences:
             return None
@@ -273,8 +329,48 @@ class Finder:
     def _wish_of(self, query: Query) -> Wish:
         return self.wish or query.wish or "study"
 
-    def _load(self) -> FinderModel:
-        return load_finder(self._folder, self._card.digest())
+    def _asks(self, query: Query, wish: Wish) -> Asks:
+        """Return which model is asked; a model of the user's own is asked everything."""
+        if self.model is not None:
+            return "questions"
+        return asked_for(_running_text(query)) if wish == "answer" else "effects"
+
+    def _versions(self) -> dict[str, str]:
+        if self.model is not None:
+            folder, card = self._cards["effects"]
+            return {f"model {folder}": f"sha256:{card.digest()}"}
+        return {f"the finder's model of {asks}": f"sha256:{card.digest()}" for asks, (_, card) in self._cards.items()}
+
+    def _load(self, asks: Asks) -> FinderModel:
+        folder, card = self._cards[asks]
+        return load_finder(folder, card.digest())
+
+
+@lru_cache(maxsize=4)
+def _running_text(query: Query) -> Query:
+    """Return a query without what stands beside the running text."""
+    n = len(query.sentences) - query.n_beside
+    return replace(query, sentences=query.sentences[:n], kinds=query.kinds[:n], n_beside=0) if query.n_beside else query
+
+
+def _may_answer_beside(query: Query) -> bool:
+    """Say whether a line beside the running text holds half of the outcome's words; else none is judged, for speed."""
+    question = question_of(query.hypothesis)
+    words = topic_roots(question.outcome if question.is_split else query.hypothesis)
+    beside = slice(len(query.sentences) - query.n_beside, None)
+    lines = replace(query, sentences=query.sentences[beside], kinds=query.kinds[beside], n_beside=0)
+    held = columns_of(lines).words.index.sums(dict.fromkeys(words, 1.0))
+    return bool((2 * held >= max(1, len(words))).any())
+
+
+def _chances(model: FinderModel, wish: Wish, query: Query) -> list[float] | None:
+    table = model.card.calibrations.get(wish)
+    if table is None:
+        return None
+    article, _, scores = _score(model, wish, query, "all")
+    chances = np.zeros(len(query.sentences))
+    chances[article] = table.chances(scores)
+    return [float(chance) for chance in chances]
 
 
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes

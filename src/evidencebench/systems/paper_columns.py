@@ -11,7 +11,7 @@ from evidencebench.query import Kind, Query
 from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.diverse import WordSimilarity
 from evidencebench.systems.lexicon import CUES, Role, count_cues, roles_of, runs_of
-from evidencebench.systems.question import ParsedQuestion, question_of
+from evidencebench.systems.question import ParsedQuestion, is_statement, question_of
 from evidencebench.systems.relevance import PaperWords, Relevance
 from evidencebench.systems.tfidf import TfIdf
 from evidencebench.systems.words import Flags, Floats, tokens, words_of
@@ -59,9 +59,15 @@ class PaperColumns:
     """
 
     def __init__(
-        self, query: Query, *, question: ParsedQuestion | None = None, kept: dict[Hashable, Any] | None = None
+        self,
+        query: Query,
+        *,
+        question: ParsedQuestion | None = None,
+        asked: str | None = None,
+        kept: dict[Hashable, Any] | None = None,
     ) -> None:
         self.query = query
+        self.asked = query.hypothesis if asked is None else asked  # as it was put, where only its parts are looked for
         self._question = question or question_of(query.hypothesis)
         self._kept = {} if kept is None else kept
         self.n = len(query.sentences)
@@ -159,6 +165,11 @@ class PaperColumns:
         return columns
 
     @cached_property
+    def is_statement(self) -> bool:
+        """Whether a statement is made, and nothing asked or looked for by keywords."""
+        return is_statement(self.asked)
+
+    @cached_property
     def hypothesis_cosine(self) -> Floats:
         return np.array(TfIdf().scores(self.query), dtype=float)
 
@@ -184,18 +195,18 @@ class PaperColumns:
         return held / max(1, len(wanted))
 
 
-def columns_of(query: Query, question: ParsedQuestion | None = None) -> PaperColumns:
+def columns_of(query: Query, question: ParsedQuestion | None = None, asked: str | None = None) -> PaperColumns:
     """Return the columns of a query; what reads no hypothesis is computed once for all that ask about the paper.
 
-    ``question`` are the parts of what is asked; None: those that the hypothesis's own words say.
+    ``question`` are the parts of what is asked, ``asked`` its words; None: those of the hypothesis.
     """
-    return PaperColumns(query, question=question, kept=_kept_of(query.sentences, query.kinds))
+    return PaperColumns(query, question=question, asked=asked, kept=_kept_of(query.sentences, query.kinds))
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=4)
 def _kept_of(
     sentences: tuple[str, ...],  # noqa: ARG001 - it decides which dictionary is returned, as the other does
     kinds: tuple[Kind, ...],  # noqa: ARG001
 ) -> dict[Hashable, Any]:
-    """Return the dictionary in which the columns of a paper are kept; those of the last three papers are."""
+    """Return the dictionary in which the columns of a paper are kept; those of the last four papers are."""
     return {}

@@ -96,6 +96,7 @@ _ARTICLE = re.compile(r"^(?:the use of|use of|using|treatment with|administratio
 _ASKS = re.compile(_filled(r"(?:what|which|who|whom|where|when|why|how|{be}|{auxiliary})\b"), re.IGNORECASE)
 _ASKS_OF_EFFECT = re.compile(r"(?:how (?:does|do|did)|is|are|was|were)\b", re.IGNORECASE)
 _FEW_WORDS = 5
+_LEAST_STATED = 8  # words of a statement
 _CLEAR_MARK = re.compile(r"\s*[;:|/]\s+|\s+[|/\u2013\u2014-]\s+")
 _MARK = re.compile(r"\s*[;:|/]\s+|,\s+|\s+[\u2013\u2014-]\s+")
 _TOPIC_MARK = re.compile(r"\s+(?:for|on|regarding|in terms of|with respect to|in)\s+", re.IGNORECASE)
@@ -126,6 +127,18 @@ def question_of(text: str) -> ParsedQuestion:
     question = _parsed(_BRACKETS.sub(hide, plain))
     intervention, comparator, outcome = map(restored, (question.intervention, question.comparator, question.outcome))
     return replace(question, intervention=intervention, comparator=comparator, outcome=outcome)
+
+
+def is_statement(text: str) -> bool:
+    """Say whether a text states something, and asks nothing; a few words are keywords.
+
+    >>> is_statement("Word order was modelled first by the authors of this very paper")
+    True
+    >>> is_statement("Who modelled word order?"), is_statement("word order models")
+    (False, False)
+    """
+    words = text.split()
+    return len(words) >= _LEAST_STATED and not _ASKS.match(text) and not text.rstrip().endswith("?")
 
 
 def _parsed(plain: str) -> ParsedQuestion:

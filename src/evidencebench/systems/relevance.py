@@ -3,18 +3,18 @@
 import math
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from evidencebench.files.disk import packaged_table
 from evidencebench.query import Kind, Query
 from evidencebench.systems.question import ParsedQuestion
-from evidencebench.systems.words import STOPWORDS, Floats, tokens
+from evidencebench.systems.words import STOPWORDS, Floats, Indices, folded, tokens
 
 _WORDS = packaged_table(__file__)
 NOT_OF_TOPIC = frozenset(_WORDS["of_effects"].split())
@@ -31,6 +31,7 @@ def root(word: str) -> str:
     >>> [root(word) for word in ("infections", "rates", "studies", "pain")]
     ['infect', 'rate', 'study', 'pain']
     """
+    word = folded(word)
     if len(word) >= _LEAST_PLURAL and not word.endswith(("ss", "us", "is")):
         word = f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
     return word[:_ROOT_LETTERS]
@@ -98,10 +99,69 @@ def windowed(values: Floats, reach: int) -> Floats:
     return means
 
 
+class Holding(NamedTuple):
+    """The sentences that hold a root, in order, how often each does, and 1 plus the logarithm of that."""
+
+    sentences: Indices
+    counts: Floats
+    damped: Floats
+
+
+class RootIndex:
+    """Which sentences hold each root of a paper, and how rare it is."""
+
+    def __init__(self, counts: Sequence[Counter[str]]) -> None:
+        self.n = len(counts)
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        for index, count in enumerate(counts):
+            for word, n in count.items():
+                places[word].append(index)
+                numbers[word].append(n)
+        self.holding = {
+            word: Holding(np.array(of_word, np.intp), np.array(numbers[word], float), 1 + np.log(numbers[word]))
+            for word, of_word in places.items()
+        }
+        self.idf = {
+            word: math.log(1 + (self.n - len(of_word) + 0.5) / (len(of_word) + 0.5)) for word, of_word in places.items()
+        }
+
+    def sums(self, weights: Mapping[str, float]) -> Floats:
+        """Return, for each sentence, the sum of the weights of the roots it holds."""
+        sums = np.zeros(self.n)
+        for word, weight in weights.items():
+            if word in self.holding:
+                sums[self.holding[word].sentences] += weight
+        return sums
+
+    def dots(self, weights: Mapping[str, float]) -> Floats:
+        """Return, for each sentence, the product of the weights and its damped counts."""
+        dots = np.zeros(self.n)
+        for word, weight in weights.items():
+            if word in self.holding:
+                sentences, _, damped = self.holding[word]
+                dots[sentences] += weight * damped
+        return dots
+
+    @cached_property
+    def rarities(self) -> Floats:
+        """The sum of the rarity of each sentence's different roots."""
+        return self.sums(self.idf)
+
+    @cached_property
+    def norms(self) -> Floats:
+        """The length of each sentence's vector of damped counts times rarity."""
+        squares = np.zeros(self.n)
+        for word, (sentences, _, damped) in self.holding.items():
+            squares[sentences] += (damped * self.idf[word]) ** 2
+        return np.sqrt(squares)
+
+
 class PaperWords:
     def __init__(self, sentences: Sequence[str]) -> None:
         self.roots = [roots(sentence) for sentence in sentences]
         self.counts = [Counter(words) for words in self.roots]
+        self.index = RootIndex(self.counts)
         self.full_names = {
             root(short): tuple(dict.fromkeys(map(root, words))) for short, words in abbreviations(sentences).items()
         }
@@ -178,9 +238,12 @@ class Relevance:
         return counts
 
     @cached_property
+    def index(self) -> RootIndex:
+        return self._of_paper.index if self.counts is self._of_paper.counts else RootIndex(self.counts)
+
+    @property
     def idf(self) -> dict[str, float]:
-        n_holding = Counter(word for count in self.counts for word in count)
-        return {word: math.log(1 + (self.n - n + 0.5) / (n + 0.5)) for word, n in n_holding.items()}
+        return self.index.idf
 
     @cached_property
     def own(self) -> dict[Part, Floats]:
@@ -197,7 +260,7 @@ class Relevance:
         unseen = math.log(1 + (self.n + 0.5) / 0.5)  # the rarity of a word that the paper lacks
         weights = {word: self.idf.get(word, unseen) for word in words}
         total = sum(weights.values()) or 1.0
-        return np.array([sum(weights[w] for w in weights if w in count) / total for count in self.counts])
+        return self.index.sums(weights) / total
 
     @cached_property
     def rarest(self) -> dict[Part, Floats]:
@@ -205,7 +268,7 @@ class Relevance:
         flags = {}
         for part, words in self.wanted.items():
             rarest = max((word for word in words if word in self.idf), key=self.idf.__getitem__, default=None)
-            flags[part] = np.array([float(rarest in count) if rarest else 0.0 for count in self.counts])
+            flags[part] = self.index.sums({rarest: 1.0}) if rarest else np.zeros(self.n)
         return flags
 
     @cached_property
@@ -220,11 +283,12 @@ class Relevance:
     @cached_property
     def focus(self) -> dict[Part, Floats]:
         """Part -> the share of the sentence's own words, weighed by rarity, that are the part's."""
-        totals = np.maximum([sum(self.idf[w] for w in count) for count in self.counts], 1e-9)
-        return {
-            part: np.array([sum(self.idf[w] for w in words if w in count) for count in self.counts]) / totals
-            for part, words in self.wanted.items()
-        }
+        totals = np.maximum(self.index.rarities, 1e-9)
+        return {part: self.index.sums(self._known(words)) / totals for part, words in self.wanted.items()}
+
+    def _known(self, words: Iterable[str]) -> dict[str, float]:
+        """Return the rarity of those words that the paper has."""
+        return {word: self.idf[word] for word in words if word in self.idf}
 
     @cached_property
     def bm25(self) -> dict[Part, Floats]:
@@ -233,10 +297,9 @@ class Relevance:
         scores_of = {}
         for part, words in self.wanted.items():
             scores = np.zeros(self.n)
-            for word in words:
-                if word in self.idf:
-                    n = np.array([count.get(word, 0) for count in self.counts], dtype=float)
-                    scores += self.idf[word] * n / (n + damping)
+            for word, rarity in self._known(words).items():
+                sentences, counts, _ = self.index.holding[word]
+                scores[sentences] += rarity * counts / (counts + damping[sentences])
             scores_of[part] = scores
         return scores_of
 
@@ -264,11 +327,9 @@ class Relevance:
                 weights[word] += (relevance[index] + near[index]) * n / max(1, len(self.words[index]))
         terms = {word: weight * self.idf[word] for word, weight in weights.items()}
         terms = dict(sorted(terms.items(), key=lambda item: (-item[1], item[0]))[:_TOPIC_WORDS])
-        cosines = np.zeros(self.n)
-        for index, count in enumerate(self.counts):
-            dot = sum(terms[w] * (1 + math.log(n)) * self.idf[w] for w, n in count.items() if w in terms)
-            norm = math.sqrt(sum(((1 + math.log(n)) * self.idf[w]) ** 2 for w, n in count.items()))
-            cosines[index] = dot / norm if norm else 0.0
+        weighted = {word: weight * self.idf[word] for word, weight in terms.items()}
+        dots, norms = self.index.dots(weighted), self.index.norms
+        cosines = np.divide(dots, norms, out=np.zeros(self.n), where=norms > 0)
         shares: Floats = cosines / max(1e-9, cosines.max(initial=0.0))
         return shares
 

@@ -26,6 +26,65 @@ def tokens(text: str, *, stopwords: bool = True) -> list[str]:
     return [term for term in terms if term not in STOPWORDS] if stopwords else terms
 
 
+# British spellings and the American ones, in this order; what is folded by mistake is folded everywhere.
+_SPELLINGS = (
+    ("ae", "e"),
+    ("oe", "e"),
+    ("sulph", "sulf"),
+    ("our", "or"),
+    ("yse", "yze"),
+    ("ise", "ize"),
+    ("isa", "iza"),
+    ("isi", "izi"),
+    ("ll", "l"),
+)
+_ENDINGS = (("tre", "ter"), ("bre", "ber"), ("ogue", "og"), ("amme", "am"))
+_LEAST_FOLDED = 5  # letters: "four" stays
+
+
+def folded(word: str) -> str:
+    """Return a small word so that its British and its American spelling are the same.
+
+    >>> folded("haemoglobin"), folded("tumours"), folded("randomised"), folded("litre")
+    ('hemoglobin', 'tumors', 'randomized', 'liter')
+    """
+    if len(word) < _LEAST_FOLDED:
+        return word
+    for british, american in _SPELLINGS:
+        word = word.replace(british, american)
+    plural = "s" if word.endswith("s") else ""
+    stem = word.removesuffix("s")
+    for british, american in _ENDINGS:
+        if stem.endswith(british):
+            return stem.removesuffix(british) + american + plural
+    return word
+
+
+def in_spelling_of(text: str, sentences: tuple[str, ...]) -> str:
+    """Return a text whose words are spelled as sentences spell them, where those have only the other spelling.
+
+    >>> in_spelling_of("Does iron raise hemoglobin?", ("Haemoglobin rose.",))
+    'Does iron raise haemoglobin?'
+    """
+    spellings = _spellings(sentences)
+
+    def spelled(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        said = spellings.get(folded(word), {word})
+        return match[0] if word in said else min(said)
+
+    return _TOKEN.sub(spelled, text)
+
+
+@lru_cache(maxsize=4)
+def _spellings(sentences: tuple[str, ...]) -> dict[str, set[str]]:
+    """Return the words of sentences by what they are folded to."""
+    spellings: defaultdict[str, set[str]] = defaultdict(set)
+    for word in words_of(sentences).words:
+        spellings[folded(word)].add(word)
+    return spellings
+
+
 all_tokens = partial(tokens, stopwords=False)
 
 Indices = NDArray[np.intp]

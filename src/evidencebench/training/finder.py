@@ -20,9 +20,11 @@ from evidencebench.models.model_card import CARD, require_replaceable
 from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.systems.changed_queries import draw_strangers, with_stranger
+from evidencebench.systems.features import Feature
 from evidencebench.systems.finder import (
     FEATURE_NAMES,
     FINDER_FEATURES,
+    Asks,
     Calibration,
     FinderCard,
     FinderMember,
@@ -64,6 +66,7 @@ class FinderExample:
     shares: dict[AspectScope, Floats]  # for each scope that has aspects, the share of them that each sentence states
     of_parts: Sequence[float] = ()  # the signs of the paper that need no scores
     is_foreign: bool = False  # whether the paper is another than the one that is asked about, so that nothing answers
+    is_absent: bool = False  # whether the paper is the one that is asked about, and does not answer
 
     @property
     def is_evidence(self) -> Flags:
@@ -100,11 +103,14 @@ def finder_examples(
     *,
     features: Sequence[str] = FEATURE_NAMES,
     mixed: bool,
+    pools: bool = True,
     foreign: Foreign = NO_FOREIGN,
     seed: int,
     on_read: Callable[[], object] = lambda: None,
 ) -> list[list[FinderExample]]:
-    """Return the examples of each instance: its paper alone and, if ``mixed``, with another one's sentences beside.
+    """Return the examples of each instance: its paper alone and, if ``mixed``, asked otherwise and by other papers.
+
+    With ``pools``, its paper with another one's sentences beside is one of them.
 
     Then each is asked in one of `WORDINGS`, and the ``foreign`` papers are asked the same, each after the own. The
     tables lie in a file without a name in the folder, which is free again when they are no longer used.
@@ -117,7 +123,7 @@ def finder_examples(
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as file:
             alone: Iterator[list[_Asked]] = ([(instance.query, 0)] for instance in instances)
-            all_asked = _asked(instances, foreign.others, seed=seed) if mixed else alone
+            all_asked = _asked(instances, foreign.others, pools=pools, seed=seed) if mixed else alone
             for instance, asked in zip(instances, all_asked, strict=True):
                 examples.append([])
                 for query, offset in asked:
@@ -129,6 +135,7 @@ def finder_examples(
                         shares={} if offset is None else _shares(instance, paper.n, offset),
                         of_parts=parts_held(paper.relevance, foreign.common) if foreign.common else (),
                         is_foreign=offset is None,
+                        is_absent=offset == 0 and not instance.labels.aspects,
                     )
                     examples[-1].append(example)
                 on_read()
@@ -144,7 +151,9 @@ def finder_examples(
     return [[replace(example, table=next(tables)) for example in together] for together in examples]
 
 
-def _asked(instances: Sequence[Instance], others: Mapping[str, Query], *, seed: int) -> Iterator[list[_Asked]]:
+def _asked(
+    instances: Sequence[Instance], others: Mapping[str, Query], *, pools: bool, seed: int
+) -> Iterator[list[_Asked]]:
     """Yield the queries of each instance: alone, of another paper if there is one, and beside another paper.
 
     Where all papers were asked the same questions, as at the desk of a review, no paper is a stranger to another's.
@@ -153,7 +162,7 @@ def _asked(instances: Sequence[Instance], others: Mapping[str, Query], *, seed: 
     asked_of = {(query.paper_id, query.hypothesis) for query in queries.values()}
     generator = np.random.default_rng(seed)
     try:
-        strangers = draw_strangers(queries.values(), generator)
+        strangers = draw_strangers(queries.values(), generator) if pools else {}
     except UndefinedScoreError:
         strangers = {}
     wordings = generator.integers(len(WORDINGS), size=(len(instances), 2)).tolist()
@@ -207,6 +216,14 @@ _PARAMETERS: Mapping[str, Any] = {
     "force_row_wise": True,
 }
 _N_TREES, _N_FORESTS, _N_ORDERS = 200, 3, 2
+# Of questions there are few: smaller trees, whose thresholds are sought. What answers in part counts in part.
+_OF_QUESTIONS: Mapping[str, Any] = {
+    "objective": "cross_entropy",
+    "num_leaves": 7,
+    "min_data_in_leaf": 50,
+    "lambda_l2": 10.0,
+    "extra_trees": False,
+}
 _RIDGE = 1000.0
 # Of more sentences, those that are no evidence are sampled, and of more that are, those too.
 _MOST_ROWS = 150_000
@@ -222,6 +239,7 @@ class FinderTraining:
 
     system: ClassVar[str] = "finder"
 
+    asks: Asks = "effects"  # what the hypotheses are: effects in trials, or any questions and claims
     hypothesis: bool = True  # whether the model may read the hypothesis
     figures: bool = True  # whether scores are calibrated on held-back folds, which takes a third of the time
 
@@ -242,7 +260,7 @@ class FinderTraining:
         folder = Path(folder)
         require_extra("train finder", "train", "lightgbm", "scipy")
         require_replaceable(folder, FinderCard)
-        features = tuple(feature.name for feature in FINDER_FEATURES if self.hypothesis or not feature.reads_hypothesis)
+        features = tuple(feature.name for feature in FINDER_FEATURES if self._reads(feature))
         read = [(wish_of(instance), instance.query.paper_id) for instance in instances]
         papers = [paper for _, paper in read]
         all_indices = {wish: [at for at, (other, _) in enumerate(read) if other == wish] for wish in get_args(Wish)}
@@ -262,22 +280,31 @@ class FinderTraining:
                 folder.parent,
                 features=features,
                 mixed=MIXED[wish] and self.hypothesis,
+                pools=self.asks == "effects",
                 foreign=foreign.get(wish, NO_FOREIGN),
                 seed=seed,
                 on_read=lambda: report(next(numbers), len(instances)),
             )
         common = {wish: of_wish.common for wish, of_wish in foreign.items()}
-        model = fit_finder(examples, features=features, folds=folds, common=common, seed=seed, on_progress=report)
+        model = fit_finder(
+            examples, asks=self.asks, features=features, folds=folds, common=common, seed=seed, on_progress=report
+        )
         card = msgspec.structs.replace(
             model.card, data=data_entries(papers, data), versions=version_entries("lightgbm", "numpy")
         )
         write_finder(FinderModel(card, model.forests), folder)
         return card
 
+    def _reads(self, feature: Feature) -> bool:
+        if self.asks == "effects" and feature.group == "reporting":
+            return False
+        return self.hypothesis or not feature.reads_hypothesis
+
 
 def fit_finder(
     examples: Mapping[Wish, Sequence[Sequence[FinderExample]]],
     *,
+    asks: Asks = "effects",
     features: Sequence[str] = FEATURE_NAMES,
     folds: Mapping[Wish, Sequence[Sequence[int]]] = MappingProxyType({}),
     common: Mapping[Wish, Mapping[str, float]] = MappingProxyType({}),
@@ -308,37 +335,35 @@ def fit_finder(
             seen, held_back = split_at_fold(of_wish, fold)
             # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
             most = most_rows * len(seen) // len(of_wish)
-            fitted = _fit_regression(seen, wish, "all", seed=seed, most_rows=most)
-            of_folds.append(_told(fitted, held_back, wish, features))
+            fitted = _fit_regression(seen, wish, "all", features, asks=asks, seed=seed, most_rows=most)
+            of_folds.append(_told(fitted, held_back, features, lowers=wish == "answer" and asks == "effects"))
             on_progress(next(numbers), n_all, "fitting trees")
         order = {}
         if of_folds and MIXED[wish] and common.get(wish):
-            signs: tuple[list[list[float]], list[list[float]]] = ([], [])
-            for one in chain(*of_folds):
-                if len(one.scores):
-                    signs[one.example.is_foreign].append(paper_signs(one.scores, one.example.of_parts))
-            if all(signs):  # else no question is known that a paper does not answer
-                verdicts[wish] = fit_verdict(np.array(signs[0]), np.array(signs[1]), common[wish])
-            file, sha256 = named(_fit_order(chain(*of_folds), seed=seed))
-            order = {"order": file, "order_sha256": sha256}
-            of_folds = _ordered(of_folds, seed=seed)
-        if own := [one for one in chain(*of_folds) if not one.example.is_foreign]:
+            if verdict := _fitted_verdict(chain(*of_folds), common[wish], asks):
+                verdicts[wish] = verdict
+            if asks == "effects":
+                file, sha256 = named(_fit_order(chain(*of_folds), seed=seed))
+                order = {"order": file, "order_sha256": sha256}
+                of_folds = _ordered(of_folds, seed=seed)
+        if own := [one for one in chain(*of_folds) if not (one.example.is_foreign or one.example.is_absent)]:
             is_evidence = np.concatenate([one.example.is_evidence for one in own])
             calibrations[wish] = calibrated(np.concatenate([one.scores for one in own]), is_evidence)
         labelled = {scope for together in of_wish for example in together for scope in example.shares}
         # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
         for scope in SCOPES if wish == "study" and "results" in labelled else SCOPES[:1]:
-            forest, weights = _fit_regression(of_wish, wish, scope, seed=seed, most_rows=most_rows)
+            forest, weights = _fit_regression(of_wish, wish, scope, features, asks=asks, seed=seed, most_rows=most_rows)
             file, sha256 = named(forest)
             members.append(FinderMember(wish=wish, scope=scope, file=file, sha256=sha256, weights=weights, **order))
         on_progress(next(numbers), n_all, "fitting trees")
     card = FinderCard(
+        asks=asks,
         features=tuple(features),
         members=tuple(members),
         strengths={wish: STRENGTHS[wish] for wish in examples},
         calibrations=calibrations,
         verdicts=verdicts,
-        training={"seed": seed, "n_trees": _N_TREES, "n_forests": _N_FORESTS, "parameters": dict(_PARAMETERS)},
+        training={"seed": seed, "n_trees": _N_TREES, "n_forests": _N_FORESTS, "parameters": _parameters(asks)},
     )
     return FinderModel(card, forests)
 
@@ -354,8 +379,19 @@ def write_finder(model: FinderModel, folder: Path) -> None:
 _Fitted = tuple[Forest, tuple[float, ...]]  # trees, and weights of a linear model, if any
 
 
+def _parameters(asks: Asks) -> dict[str, Any]:
+    return {**_PARAMETERS, **(_OF_QUESTIONS if asks == "questions" else {})}
+
+
 def _fit_regression(
-    examples: Sequence[Sequence[FinderExample]], wish: Wish, scope: AspectScope, *, seed: int, most_rows: int
+    examples: Sequence[Sequence[FinderExample]],
+    wish: Wish,
+    scope: AspectScope,
+    features: Sequence[str],
+    *,
+    asks: Asks,
+    seed: int,
+    most_rows: int,
 ) -> _Fitted:
     labelled = [example for together in examples for example in together if scope in example.shares]
     if not labelled:
@@ -369,11 +405,25 @@ def _fit_regression(
         is_kept = generator.random(len(shares)) < np.where(shares > 0, of_evidence, share)
         tables.append(example.table[is_kept])
         # Whether a sentence answers is predicted, or its share of aspects relative to the highest.
-        targets.append(((shares > 0).astype(float) if wish == "answer" else shares / max(shares.max(), 1e-9))[is_kept])
+        is_whole = wish == "answer" and asks == "effects"
+        targets.append(((shares > 0).astype(float) if is_whole else shares / max(shares.max(), 1e-9))[is_kept])
     table, values = np.concatenate(tables), np.concatenate(targets)
-    forest = _grown(table, values, n_forests=_N_FORESTS, seed=seed)
+    weights = _equal_weights(table[:, list(features).index(_STATED)] > 0) if _STATED in features else None
+    forest = _grown(table, values, n_forests=_N_FORESTS, seed=seed, parameters=_parameters(asks), weights=weights)
     # A hundred papers, as those of studies are, are few for trees alone.
     return forest, _ridge(table, values) if wish == "study" else ()
+
+
+_STATED = "is_stated"
+
+
+def _equal_weights(is_stated: Flags) -> Floats | None:
+    """Return weights with which what is stated counts as much as what is asked; None where only one of both is."""
+    share = float(is_stated.mean())
+    if share in {0.0, 1.0}:
+        return None
+    weights: Floats = np.where(is_stated, 0.5 / share, 0.5 / (1 - share))
+    return weights
 
 
 def _ridge(table: Table, values: Floats) -> tuple[float, ...]:
@@ -397,14 +447,15 @@ def _grown(
     *,
     n_forests: int,
     seed: int,
-    objective: str = "regression",
+    parameters: Mapping[str, Any],
+    weights: Floats | None = None,
     groups: Sequence[int] | None = None,
 ) -> Forest:
     """Return the mean of several forests, since what is drawn at random moves recall by a point or two."""
     import lightgbm  # noqa: PLC0415 - an extra, and slow to import
 
-    parameters = {**_PARAMETERS, "objective": objective}
-    dataset = lightgbm.Dataset(table, values, group=groups, params=parameters)
+    parameters = dict(parameters)
+    dataset = lightgbm.Dataset(table, values, weight=weights, group=groups, params=parameters)
     seeds = range(seed * n_forests, (seed + 1) * n_forests)
     boosters = [lightgbm.train({**parameters, "seed": one}, dataset, _N_TREES) for one in seeds]
     return mean_forest([Forest.from_lightgbm(booster.model_to_string()) for booster in boosters])
@@ -419,15 +470,29 @@ class _Told(NamedTuple):
 
 
 def _told(
-    fitted: _Fitted, held_back: Sequence[Sequence[FinderExample]], wish: Wish, features: Sequence[str]
+    fitted: _Fitted, held_back: Sequence[Sequence[FinderExample]], features: Sequence[str], *, lowers: bool
 ) -> list[_Told]:
     all_told = []
     for example in (one for together in held_back for one in together if one.is_foreign or one is together[0]):
         scores, best = predicted(*fitted, example.table), np.zeros(0, np.intp)
-        if wish == "answer":
+        if lowers:
             scores, best = lowered(scores, example.table, features)
         all_told.append(_Told(example, scores, best))
     return all_told
+
+
+def _fitted_verdict(all_told: Iterable[_Told], common: Mapping[str, float], asks: Asks) -> VerdictWeights | None:
+    """Return what tells papers that answer from others; None where no question is known that a paper does not answer.
+
+    Questions that people say their own paper does not answer are few, and count as much as those of other papers.
+    """
+    own, foreign, absent = list[list[float]](), list[list[float]](), list[list[float]]()
+    for one in all_told:
+        if len(one.scores):
+            group = foreign if one.example.is_foreign else absent if one.example.is_absent else own
+            group.append(paper_signs(one.scores, one.example.of_parts))
+    other = foreign + absent * max(1, len(foreign) // max(1, len(absent)))
+    return fit_verdict(np.array(own), np.array(other), common, asks) if own and other else None
 
 
 def _ordered(folds: Sequence[Sequence[_Told]], *, seed: int) -> list[list[_Told]]:
@@ -452,7 +517,7 @@ def _fit_order(all_told: Iterable[_Told], *, seed: int) -> Forest:
         np.concatenate([one.example.is_evidence[one.best].astype(float) for one in with_some]),
         n_forests=_N_ORDERS,
         seed=seed,
-        objective="lambdarank",
+        parameters={**_PARAMETERS, "objective": "lambdarank"},
         groups=[len(one.best) for one in with_some],
     )
 

@@ -8,14 +8,21 @@ from typing import NamedTuple
 import numpy as np
 
 from evidencebench.query import Query
+from evidencebench.systems.finder import Asks
 from evidencebench.systems.relevance import root
 from evidencebench.systems.verdict import LEAST_SHARE, SIGNS, VerdictWeights
 from evidencebench.systems.words import Floats, tokens
 
 _PENALTY, _N_STEPS = 3.0, 25
-# "None" is told to so many questions of the most similar other paper, unless more of a paper's own would be lost.
-# Of those told "found", so many may be another paper's, where both are asked as often.
-_NONE, _LOST, _WRONG = 0.85, 0.04, 0.02
+
+
+class _Aims(NamedTuple):
+    none: float  # "none" is told to so many questions of others, unless more of a paper's own would be lost
+    lost: float  # so many of a paper's own
+    wrong: float  # of those told "found", so many may be of others, where both are asked as often
+
+
+_AIMS: Mapping[Asks, _Aims] = {"effects": _Aims(0.85, 0.04, 0.02), "questions": _Aims(0.85, 0.06, 0.07)}
 _MOST_PAPERS = 300
 
 
@@ -66,7 +73,7 @@ def _most_similar(counts: Sequence[Counter[str]]) -> list[int]:
     return nearest
 
 
-def fit_verdict(own: Floats, other: Floats, common: Mapping[str, float]) -> VerdictWeights:
+def fit_verdict(own: Floats, other: Floats, common: Mapping[str, float], asks: Asks = "effects") -> VerdictWeights:
     """Return the verdict that tells apart the signs of papers that answer from those of papers that do not, in rows."""
     table, answers = np.concatenate([own, other]), np.repeat([1.0, 0.0], [len(own), len(other)])
     center, scale = table.mean(axis=0), np.maximum(table.std(axis=0), 1e-6)
@@ -78,13 +85,14 @@ def fit_verdict(own: Floats, other: Floats, common: Mapping[str, float]) -> Verd
         slope = standard.T @ (chances - answers) + penalty * weights
         bend = (standard * (chances * (1 - chances))[:, None]).T @ standard + np.diag(penalty)
         weights -= np.linalg.solve(bend, slope)
+    aims = _AIMS[asks]
     raw = weights[:-1] / scale
     start = float(weights[-1] - raw @ center)
     told_own, told_other = (np.sort(1 / (1 + np.exp(-(start + rows @ raw)))) for rows in (own, other))
     # How many of both are told "found" from each own chance on.
     n_own, n_other = np.arange(len(own), 0, -1), len(other) - np.searchsorted(told_other, told_own)
-    is_sure = n_other / len(other) <= _WRONG * (n_own / len(own) + n_other / len(other))
-    none_below = min(told_own[math.floor(_LOST * len(own))], told_other[math.floor(_NONE * len(other))])
+    is_sure = n_other / len(other) <= aims.wrong * (n_own / len(own) + n_other / len(other))
+    none_below = min(told_own[math.floor(aims.lost * len(own))], told_other[math.floor(aims.none * len(other))])
     found_from = told_own[is_sure.argmax()] if is_sure.any() else 1.0
     return VerdictWeights(
         signs=SIGNS,

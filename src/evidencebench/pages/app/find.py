@@ -82,12 +82,8 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
 
     def answer(request: Request) -> Response:
         finding = find(decode(request.state.body, _Question))
-        units = [
-            {"heading": heading, "lines": [{"text": text, "told": telling.about_unit(unit)} for text, unit in units]}
-            for heading, units in telling.grouped_units(finding)
-        ]
         meanings = {"chances": telling.CHANCE_MEANING, "directions": telling.DIRECTION_MEANING}
-        how = {"strengths": telling.strengths(finding), "most_nearest": telling.MOST_NEAREST, "unit_groups": units}
+        how = {"strengths": telling.strengths(finding), "most_nearest": telling.MOST_NEAREST}
         words = {**meanings, "headings": telling.HEADINGS}
         return json_response({**telling.finding_record(finding), **words, **how})
 

@@ -35,8 +35,9 @@ function foundPaper(paper) {
 }
 
 // A link to a sentence, with its rank, where it stands and how likely it is evidence.
-const evidenceItem = ({ sentence, rank, text, told }) =>
-  h("li", { value: rank }, h("a", { href: `#sentence-${sentence}`, dir: "auto" }, text), h("small", {}, told));
+// A row of a table, a caption or a note stands beside the text that is shown.
+const evidenceItem = ({ sentence, rank, text, told, start }) =>
+  h("li", { value: rank }, start === null ? foreign("span", {}, text) : h("a", { href: `#sentence-${sentence}`, dir: "auto" }, text), h("small", {}, told));
 
 // The page for a paper of the reader's own: drop or paste a paper, ask, see its evidence, change how much of it, export.
 
@@ -157,7 +158,7 @@ function showFindPage(root) {
   function showAnswer() {
     const evidence = shown();
     marked?.mark(evidence, state.answer?.strengths ?? {}, split.checked);
-    answer.replaceChildren(h("div", {}, groupsOf(evidence), unitsOf(), meaningsOf(evidence)));
+    answer.replaceChildren(h("div", {}, groupsOf(evidence), meaningsOf(evidence)));
     status.classList.toggle("is-warning", Boolean(state.answer?.told) || isNear());
     exporting.hidden = state.answer === null;
   }
@@ -167,11 +168,6 @@ function showFindPage(root) {
     const ranked = evidence.map((found, place) => ({ ...found, rank: place + 1 }));
     return [...Map.groupBy(ranked, ({ direction }) => split.checked && direction)].map(([direction, ofGroup]) => [
       direction && h("h2.evidence-group", { "data-direction": direction }, `${state.answer.headings[direction]} (${ofGroup.length})`), h("ol.evidence-list", {}, ofGroup.map(evidenceItem))]);
-  }
-
-  function unitsOf() {
-    return state.answer?.unit_groups.map(({ heading, lines }) => [h("h2.evidence-group", {}, heading),
-      h("ul.evidence-list", {}, lines.map((line) => h("li", {}, foreign("span", {}, line.text), h("small", {}, line.told))))]);
   }
 
   function meaningsOf(evidence) {
