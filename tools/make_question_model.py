@@ -1,10 +1,10 @@
 """Train what `find` answers readers' questions and claims with, and measure it by paper.
 
-    python tools/make_question_model.py ../shared/data --fields FOLDER [--figures | --held-out]
+    python tools/make_question_model.py ../shared/data --fields FOLDER [--figures | --held-out] [--system bm25]
 
 FOLDER has the papers of `questions/fields.json`, which lie in two folders of the data. Without an option, the model is
 written into the package. ``--figures`` measures it: six folds by paper. ``--held-out`` asks the package's model about
-the papers of `held_out.toml`, which are in no training: once, at the end.
+the papers of `held_out.toml`, which are in no training: once, at the end. ``--system`` asks another one.
 """
 
 import argparse
@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("--fields", type=Path, required=True)
     parser.add_argument("--figures", action="store_true")
     parser.add_argument("--held-out", action="store_true", dest="is_held_out")
+    parser.add_argument("--system", default="finder")
     options = parser.parse_args()
     folders = {
         "questions/trials.json": options.data / "evidence_inference" / "xml",
@@ -64,8 +65,9 @@ def main() -> None:
     asked = [*claims(options.data, is_held_out=options.is_held_out)]
     for name, folder in folders.items():
         asked += questions(options.data / name, folder, name, is_held_out=options.is_held_out)
-    if options.is_held_out:
-        report(asked, [answers(make_system("finder"), one) for one in asked])
+    if options.is_held_out or options.system != "finder":
+        system = make_system(options.system)
+        report(asked, [answers(system, one) for one in asked])
     elif options.figures:
         report(asked, by_paper(asked))
     else:

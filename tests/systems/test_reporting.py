@@ -130,7 +130,7 @@ def test_a_question_in_either_spelling_has_one_answer() -> None:
 
 
 TRIAL = ("Patients were randomised to tea or water.", "Pressure fell in the tea group.", "Weight did not change.")
-PARSER = ("We train a parser on trees.", "Its accuracy is 90%.", "Long sentences are parsed worse.")
+PARSER = ("We train a parser on trees.", "Its accuracy is 90%.", "Long sentences are parsed worse.") * 7
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,15 @@ PARSER = ("We train a parser on trees.", "Its accuracy is 90%.", "Long sentences
         ("tea water blood pressure", TRIAL, "effects"),
         ("Who paid for the tea?", TRIAL, "questions"),
         ("How many patients got tea?", TRIAL, "questions"),
-        ("Trees improve accuracy compared with chunks.", PARSER, "questions"),
+        ("Trees improve accuracy compared with chunks.", PARSER, "effects"),
+        ("Trees improve accuracy.", PARSER, "questions"),
+        ("Trees improve accuracy.", PARSER[:3], "effects"),  # too short to tell
     ],
 )
 def test_effects_in_trials_are_asked_of_one_model_and_all_else_of_the_other(
     question: str, sentences: tuple[str, ...], asks: str
 ) -> None:
-    assert is_like_trial(sentences) == (sentences is TRIAL)
+    assert is_like_trial(sentences) == (len(sentences) == 3)
     assert asked_for(asked(question, *sentences)) == asks
 
 

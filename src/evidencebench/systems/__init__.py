@@ -15,6 +15,7 @@ In reading order:
 * `cues`: Cues: what a sentence says of itself, without training
 * `question`: The parts of a question in any wording
 * `relevance`: Parts of a hypothesis, how sentences speak of them
+* `reporting`: Reporting items that a sentence reports, and that a question asks for
 * `features`: The table of features and its columns
 * `finder`: Finder and its model
 * `verdict`: Whether a paper answers a question

@@ -105,7 +105,9 @@ class FinderModel:
         member = self._members.get((wish, scope)) or self._members[wish, "all"]
         table = finder_table(paper)[:, self._columns]
         scores = predicted(self.forests[member.file], member.weights, table)
-        if wish == "answer" and self.card.asks == "effects":
+        if self.card.asks == "questions":
+            return numbered(scores, table, self.card.features)
+        if wish == "answer":
             scores, best = lowered(scores, table, self.card.features)
             if member.order:
                 scores = reordered(scores, best, self.forests[member.order].predict(table[best]))
@@ -135,6 +137,15 @@ def lowered(scores: Floats, table: Table, features: Sequence[str]) -> tuple[Floa
     scores = np.minimum(scores, left * scores)
     order = np.argsort(-scores, kind="stable")
     return scores, order[left[order] == 1][:_N_BEST]
+
+
+_WITHOUT_NUMBER = 4.0  # log odds that a line without a number loses where one is asked for
+
+
+def numbered(scores: Floats, table: Table, features: Sequence[str]) -> Floats:
+    """Return what is left of the scores of lines without a number, where "how many" is asked."""
+    asks, holds = (table[:, features.index(name)] > 0 for name in ("asks_number", "number_asked"))
+    return scores - _WITHOUT_NUMBER * (asks & ~holds)
 
 
 def reordered(scores: Floats, best: Indices, worth: Floats) -> Floats:
@@ -231,6 +242,7 @@ SHIPPED_FOR_QUESTIONS = Path(__file__).with_name("shipped_questions")
 # From this share of sentences on that speak of people or groups, a paper is one of a trial, or like one: 99 % of the
 # articles of Evidence Inference are; of 27 papers on language processing none is.
 _LEAST_OF_TRIALS = 0.08
+_LEAST_TO_TELL = 20  # sentences; of fewer, nobody can tell
 _OF_TRIALS = re.compile(
     r"\b(?:patients?|participants?|subjects|volunteers|women|men|children|randomi[sz]\w*|placebo|trial|groups?)\b",
     re.IGNORECASE,
@@ -239,16 +251,20 @@ _OF_TRIALS = re.compile(
 
 @lru_cache(maxsize=4)
 def is_like_trial(sentences: tuple[str, ...]) -> bool:
-    """Say whether a paper speaks of people and groups as reports of trials do."""
+    """Say whether a paper speaks of people and groups as reports of trials do, or is too short to tell."""
+    if len(sentences) < _LEAST_TO_TELL:
+        return True
     n_of_trials = sum(_OF_TRIALS.search(sentence) is not None for sentence in sentences)
     return n_of_trials >= _LEAST_OF_TRIALS * len(sentences)
 
 
 def asked_for(query: Query) -> Asks:
-    """Return whether a query asks for an effect in a trial, or for anything else."""
+    """Return whether a query asks for a comparison, or an effect in a trial, or for anything else."""
     question = question_of(query.hypothesis)
-    is_effect = question.kind is QuestionKind.EFFECT and (question.is_split or not items_asked(query.hypothesis))
-    return "effects" if is_effect and is_like_trial(query.sentences) else "questions"
+    if question.kind is not QuestionKind.EFFECT or (items_asked(query.hypothesis) and not question.is_split):
+        return "questions"
+    compares = question.is_split and question.comparator
+    return "effects" if compares or is_like_trial(query.sentences) else "questions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from evidencebench.systems.finder import (
     asked_columns,
     finder_table,
     lowered,
+    numbered,
     predicted,
     reordered,
 )
@@ -336,7 +337,7 @@ def fit_finder(
             # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
             most = most_rows * len(seen) // len(of_wish)
             fitted = _fit_regression(seen, wish, "all", features, asks=asks, seed=seed, most_rows=most)
-            of_folds.append(_told(fitted, held_back, features, lowers=wish == "answer" and asks == "effects"))
+            of_folds.append(_told(fitted, held_back, features, wish, asks))
             on_progress(next(numbers), n_all, "fitting trees")
         order = {}
         if of_folds and MIXED[wish] and common.get(wish):
@@ -470,12 +471,14 @@ class _Told(NamedTuple):
 
 
 def _told(
-    fitted: _Fitted, held_back: Sequence[Sequence[FinderExample]], features: Sequence[str], *, lowers: bool
+    fitted: _Fitted, held_back: Sequence[Sequence[FinderExample]], features: Sequence[str], wish: Wish, asks: Asks
 ) -> list[_Told]:
     all_told = []
     for example in (one for together in held_back for one in together if one.is_foreign or one is together[0]):
         scores, best = predicted(*fitted, example.table), np.zeros(0, np.intp)
-        if lowers:
+        if asks == "questions":
+            scores = numbered(scores, example.table, features)
+        elif wish == "answer":
             scores, best = lowered(scores, example.table, features)
         all_told.append(_Told(example, scores, best))
     return all_told
