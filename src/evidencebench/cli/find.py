@@ -120,15 +120,14 @@ def _blocks(findings: Sequence[Finding], *, split: bool) -> Iterator[Sequence[_L
 
 def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line]]:
     """Yield the parts of a finding behind its verdict: the lines, and what was searched."""
-    n_sentences = len(finding.paper.sentences)
-    width = len(str(n_sentences))
+    width = len(str(len(finding.paper.sentences)))
     indent = " " * (width + 2)
     levels = telling.strengths(finding)
     for heading, group in telling.grouped(finding, split=split):
         lines = [_line(f"{heading}:")] * bool(heading)
         for _, one in group:
             tint = _TINTS.get(levels.get(one.sentence), {})
-            number = str(one.sentence) if one.sentence < n_sentences else ""  # a row of a table has none
+            number = "" if one.is_unit else str(one.sentence)
             lines.append(_line(one.text, indent, f"{number:>{width}}  ", **tint))
             lines.append(_line(f"[{telling.about(one)}]", indent, indent, dim="dim" in tint))
         yield lines

@@ -55,6 +55,11 @@ class FoundSentence:
     direction: ReportedDirection | None = None  # None: not a question of an effect, or none was found
     stance: Stance | None = None  # None: the sentence does not say, or the hypothesis claims no direction
 
+    @property
+    def is_unit(self) -> bool:
+        """Whether it stands beside the running text."""
+        return isinstance(self.kind, UnitKind)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:

@@ -76,7 +76,7 @@ def about(sentence: FoundSentence) -> str:
 
 def unit_name(one: FoundSentence) -> str:
     """Return the label and row of a unit, such as ``Table 2, row 3``, or its kind; empty of a sentence."""
-    if not isinstance(one.kind, UnitKind):
+    if not one.is_unit:
         return ""
     name = one.label or ("table" if one.row else one.kind)
     return f"{name}, row {one.row}" if one.row else name

@@ -55,7 +55,7 @@ def write_copies(findings: Sequence[Finding], copies: MarkedCopies) -> Iterator[
             for one in of_paper
             if one.verdict is not PaperVerdict.NONE
             for sentence in shown(one)
-            if sentence.sentence < len(one.paper.boxes)  # a unit has no box
+            if not sentence.is_unit  # which has no box
             for highlight in highlights_of(
                 one.paper.boxes[sentence.sentence],
                 tinted(colours[one.hypothesis], _tint(sentence.chance)),

@@ -119,7 +119,7 @@ class _Section:
             items = []
             for rank, one in of_group:
                 to_text = node("a", {"href": f"#{self.anchor}-sentence-{one.sentence}"}, one.text)
-                if telling.unit_name(one):
+                if one.is_unit:
                     to_text = node("span", None, one.text)  # it stands beside the text that is shown
                 value = {"value": rank} if finding.ordered and heading else None
                 items.append(node("li", value, to_text, self._where(telling.about(one), one.place)))
@@ -155,11 +155,11 @@ class _Section:
             for rank, one in enumerate(telling.shown(finding), 1):
                 reported = "" if one.direction in {None, ReportedDirection.NOT_SAID} else f" {one.direction}"
                 label = f"{f'{number}.' * self.has_several}{rank}{reported}"
+                if one.is_unit:
+                    continue  # it is not in the text
                 said[one.sentence].append((str(number), levels.get(one.sentence, 0), label))
         marks = {}
         for index, of_sentence in said.items():
-            if index >= len(paper.sentences):
-                continue  # a unit is not in the text
             numbers, levels_of, labels = zip(*of_sentence, strict=True)
             anchor = {"id": f"{self.anchor}-sentence-{index}"}
             attributes = {**anchor, "data-strength": max(levels_of), "data-of": " ".join(numbers)}

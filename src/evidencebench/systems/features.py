@@ -249,7 +249,8 @@ def _items_asked(paper: PaperColumns) -> tuple[str, ...]:
 
 
 def _reports_asked(paper: PaperColumns) -> Floats:
-    return _highest_asked(paper, _standard(_odds(paper)), 0.0)
+    standard = paper.of_paper("standard odds", lambda: _standard(_odds(paper)))
+    return _highest_asked(paper, standard, 0.0)
 
 
 def _number_asked(paper: PaperColumns) -> Floats:

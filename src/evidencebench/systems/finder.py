@@ -325,10 +325,12 @@ class Finder:
         if asks == "questions" or not query.n_beside:
             return _chances(self._load(asks), wish, query)
         of_text = _chances(self._load(asks), wish, _running_text(query))
-        if of_text is None or not _may_answer_beside(query):
-            return of_text and of_text + [0.0] * query.n_beside
+        if of_text is None:
+            return None
+        if not _may_answer_beside(query):
+            return of_text + [0.0] * query.n_beside
         of_all = _chances(self._load("questions"), wish, query)
-        return of_all and of_text + of_all[len(of_text) :]
+        return None if of_all is None else of_text + of_all[len(of_text) :]
 
     def answers(self, query: Query) -> PaperChance | None:
         """Return how likely the paper answers the hypothesis; None where the model has no verdict for the wish."""

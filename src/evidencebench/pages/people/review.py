@@ -103,7 +103,7 @@ def _told(finding: Finding) -> Mapping[str, object]:
             "strength": levels.get(one.sentence, 0),
         }
         for rank, one in enumerate(finding.evidence, 1)
-        if one.sentence < len(finding.paper.sentences)  # a unit is not in the text that is shown
+        if not one.is_unit  # which is not in the text that is shown
     ]
     best = telling.best_chance(finding.evidence)
     chance = "" if best is None else telling.chance_text(best)
