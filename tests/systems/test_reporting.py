@@ -196,6 +196,15 @@ def test_a_model_of_questions_is_trained_on_all_features_and_on_what_papers_do_n
     assert len(chances) == len(query.sentences)
 
 
+def test_a_model_of_questions_can_be_trained_without_the_hypothesis(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
+    questions = [replace(one, query=replace(one.query, wish="answer")) for one in SAMPLE]
+    FinderTraining(asks="questions", hypothesis=False).fit(questions, tmp_path / "model")
+    finder, query = Finder(model=tmp_path / "model"), questions[0].query
+    other = replace(query, hypothesis="How many bees dance?")
+    assert finder.rank(query, Brief(budget=5)) == finder.rank(other, Brief(budget=5))
+
+
 def test_the_shipped_model_of_questions_names_its_data() -> None:
     data = json.loads((SHIPPED_FOR_QUESTIONS / "card.json").read_text())["data"]
     assert {"name", "n_instances", "n_papers"} <= set(data)

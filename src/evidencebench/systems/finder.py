@@ -144,6 +144,8 @@ _WITHOUT_NUMBER = 4.0  # log odds that a line without a number loses where one i
 
 def numbered(scores: Floats, table: Table, features: Sequence[str]) -> Floats:
     """Return what is left of the scores of lines without a number, where "how many" is asked."""
+    if "asks_number" not in features:  # trained without the hypothesis
+        return scores
     asks, holds = (table[:, features.index(name)] > 0 for name in ("asks_number", "number_asked"))
     return scores - _WITHOUT_NUMBER * (asks & ~holds)
 

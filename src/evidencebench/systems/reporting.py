@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from evidencebench.decoding import prepared
 from evidencebench.files.disk import packaged_table
@@ -100,7 +99,7 @@ def _weights() -> tuple[Floats, dict[str, Floats]]:
     return np.array([model.starts[item] for item in ITEMS]), weights_of
 
 
-def flags_of(items: Iterable[str]) -> NDArray[np.bool_]:
+def flags_of(items: Iterable[str]) -> Flags:
     """Return which of `ITEMS` are among some."""
     asked = set(items)
     flags: Flags = np.array([item in asked for item in ITEMS])

@@ -448,14 +448,13 @@ def _grown(
     *,
     n_forests: int,
     seed: int,
-    parameters: Mapping[str, Any],
+    parameters: dict[str, Any],
     weights: Floats | None = None,
     groups: Sequence[int] | None = None,
 ) -> Forest:
     """Return the mean of several forests, since what is drawn at random moves recall by a point or two."""
     import lightgbm  # noqa: PLC0415 - an extra, and slow to import
 
-    parameters = dict(parameters)
     dataset = lightgbm.Dataset(table, values, weight=weights, group=groups, params=parameters)
     seeds = range(seed * n_forests, (seed + 1) * n_forests)
     boosters = [lightgbm.train({**parameters, "seed": one}, dataset, _N_TREES) for one in seeds]
