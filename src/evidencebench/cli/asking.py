@@ -66,6 +66,8 @@ def opened_client(
             closing(client) if client is not None else nullcontext(),  # so that requests in flight are counted
             progress(what, asking.progress_style, status) as shown,
         ):
+            if client is not None:
+                client.totals.tell = lambda text: shown.tell(printable(text))
             waiting = Waiting(
                 client=client,
                 max_waiting=asking.max_connections,
@@ -83,6 +85,8 @@ def opened_client(
 def tell_asked(client: ChatClient | None) -> None:
     if client is not None:
         click.echo(f"asked: {client.totals.dated_summary()}", err=True)
+        if client.totals.warning:
+            print_prose(f"warning: {client.totals.warning}", err=True)
 
 
 def totals_fields(client: ChatClient | None) -> dict[str, Any]:

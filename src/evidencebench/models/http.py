@@ -276,9 +276,10 @@ def ask_often(
     *,
     on_failure: Callable[[TransientError], object] = lambda _: None,
     on_pause: Callable[[float], object] = lambda _: None,
+    on_wait: Callable[[TransientError, float], object] = lambda *_: None,
 ) -> T:
     try:
-        return retry.call(attempt, on_failure=on_failure, on_pause=on_pause)
+        return retry.call(attempt, on_failure=on_failure, on_pause=on_pause, on_wait=on_wait)
     except TooLongWaitError as error:
         raise FailingServerError(
             f"{where}: {error}; the server asks to wait for {error.wait_seconds:.0f} s, which is longer than a request "

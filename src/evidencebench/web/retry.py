@@ -60,8 +60,12 @@ class Retry:
         *,
         on_failure: Callable[[TransientError], object] = lambda _: None,
         on_pause: Callable[[float], object] = lambda _: None,
+        on_wait: Callable[[TransientError, float], object] = lambda *_: None,
     ) -> T:
-        """Call `attempt` again after each `TransientError`; raise the last, or `TooLongWaitError`."""
+        """Call `attempt` again after each `TransientError`; raise the last, or `TooLongWaitError`.
+
+        ``on_pause`` is called with the seconds that a server asks for, ``on_wait`` with those that are waited.
+        """
         tries = Tries(deadline=self.clock() + self.total_seconds)
         n_busy = 0  # not counted as attempts: only the deadline ends waiting for a busy server
         while True:
@@ -81,6 +85,7 @@ class Retry:
             wait = max(min(self.longest_wait_seconds, grown), spread(asked, self.jitter()))
             if n_faults >= self.max_attempts or self.clock() + wait >= tries.deadline:
                 raise last
+            on_wait(last, wait)
             self.sleep(wait)
             if self.clock() >= tries.deadline:
                 raise last

@@ -31,6 +31,7 @@ from doors import (
     FailingServerError,
     HttpSender,
     Message,
+    RunningTotals,
     Usage,
 )
 from kit.command_line import until
@@ -61,7 +62,10 @@ BODY = json.dumps(completion()).encode()
 
 @contextmanager
 def served(
-    *script: Behaviour, environ: dict[str, str] | None = None, **bounds: Any
+    *script: Behaviour,
+    environ: dict[str, str] | None = None,
+    totals: RunningTotals | None = None,
+    **bounds: Any,
 ) -> Iterator[tuple[HostileServer, HttpSender, FakeTime]]:
     """Give the server, a sender, and the time that it waits by."""
     time = FakeTime()
@@ -74,6 +78,7 @@ def served(
                 sleep=time.sleep,
                 jitter=lambda: 0.5,
                 environ=environ or {},
+                totals=totals,
             ),
             time,
         )
@@ -400,6 +405,114 @@ def test_a_reply_that_the_server_itself_cannot_read_is_a_reply_and_is_not_asked_
     with served(answer(status, json.dumps({"error": error}).encode())) as (server, sender, time):
         found = outcome(server, sender)
     assert (found, len(server.log), time.slept) == (ChatReply(text=text, finish="other"), 1, [])
+
+
+def told(error: Any, **more: Any) -> Behaviour:
+    """Answer with status 200 and an error where a reply belongs."""
+    return answer(200, json.dumps({"id": None, "choices": None, "error": error} | more).encode())
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        ({"message": "No credentials", "code": 401}, FailingServerError, "status 401: No credentials; correct the key"),
+        ({"message": "Insufficient credits", "code": "402"}, FailingServerError, "see to the account"),
+        ({"message": "No such model", "type": "not_found_error"}, FailingServerError, "the model's name"),
+        ({"message": "Bad heat", "type": "invalid_request_error"}, EndpointError, "status 400: Bad heat"),
+        ({"message": "You exceeded", "code": "insufficient_quota"}, FailingServerError, "see to the account"),
+    ],
+)
+def test_an_error_in_a_body_of_status_200_is_one_of_its_code_and_is_not_charged(
+    error: dict[str, Any], kind: type, message: str
+) -> None:
+    totals = RunningTotals()
+    with served(told(error), totals=totals) as (server, sender, time):
+        found = outcome(server, sender)
+    assert type(found) is kind
+    assert message in str(found)
+    assert (len(server.log), time.slept, totals.now.maybe_charged) == (1, [], 0)
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        told({"message": "Rate limit exceeded", "code": 429}),
+        told({"message": "slow down", "type": "rate_limit_error"}),
+        told("busy", status=429),
+        answer(200, b'data: {"error": {"message": "Too many", "code": "429"}}\n\n'),
+    ],
+)
+def test_too_many_requests_are_waited_out_also_where_the_status_is_200(behaviour: Behaviour) -> None:
+    totals = RunningTotals()
+    with served(behaviour, replies(), totals=totals, max_attempts=1) as (server, sender, time):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert time.slept == [10 * 1.125]
+    assert totals.now.maybe_charged == 0
+
+
+def test_a_prompt_that_is_flagged_in_a_body_of_status_200_is_a_refusal() -> None:
+    flagged = told({"message": "No", "code": 403, "metadata": {"flagged_input": "x", "reasons": ["violence"]}})
+    with served(flagged) as (server, sender, _):
+        assert outcome(server, sender) == ChatReply(text="", finish="refused", usage=NOTHING_USED)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Request too large for m on tokens per minute (TPM): Limit 6000, Requested 7500. Reduce it.",
+        "Rate limit reached: limit: 6,000 tokens, requested: 7,500",
+    ],
+)
+def test_a_request_that_no_wait_lets_through_fails_at_once(message: str) -> None:
+    with served(refused(429, message, "rate_limit_exceeded")) as (server, sender, time):
+        found = outcome(server, sender)
+    assert type(found) is EndpointError
+    assert "set context_tokens to what the limit lets through" in str(found)
+    assert (len(server.log), time.slept) == (1, [])
+    with served(refused(429, "Limit 6000, Used 5900, Requested 500"), replies()) as (server, sender, _):
+        assert isinstance(outcome(server, sender), ChatReply)
+
+
+@pytest.mark.parametrize(
+    ("field", "model", "refusal"),
+    [
+        ("seed", "local/m", refusing("Extra inputs are not permitted: seed", 422)),
+        ("seed", "openai/m", refusing("Unrecognized request argument supplied: seed")),
+        ("random_seed", "mistral/m", refusing("Unknown parameter: 'random_seed'", 422)),
+        (
+            "seed",
+            "local/m",
+            answer(422, b'{"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs"}]}'),
+        ),
+    ],
+)
+def test_a_server_that_takes_no_seed_is_asked_without_one_and_that_is_remembered(
+    field: str, model: str, refusal: Behaviour
+) -> None:
+    with served(refusal, replies()) as (server, sender, time):
+        asked = [request_to(server.address("v1"), model=model, key_env="", temperature=t) for t in (None, 0.5)]
+        assert [type(found) for found in sent(sender, *asked)] == [ChatReply] * 2
+    assert [field in json.loads(exchange.body) for exchange in server.log] == [True, False, False]
+    assert time.slept == []
+
+
+def test_a_wait_of_some_seconds_is_told_with_its_reason_once_for_all_that_wait() -> None:
+    lines: list[str] = []
+    totals = RunningTotals()
+    totals.tell = lines.append
+    busy = refused(429, "Slow down", Retry_After="20")
+    with served(busy, busy, answer(500), replies(), totals=totals) as (server, sender, _):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert [line.partition("waiting ")[2] for line in lines] == ["22 s: status 429: Slow down"] * 2
+
+
+def test_a_server_of_this_machine_that_is_not_there_is_told_within_seconds() -> None:
+    with served() as (server, sender, time):
+        address = server.address("v1")
+    (found,) = sent(sender, request_to(address))
+    assert isinstance(found, FailingServerError)
+    assert "start it, such as by 'ollama serve'" in str(found)
+    assert sum(time.slept) < 5
 
 
 def test_retry_after_is_honoured_in_all_its_forms_and_spread() -> None:

@@ -107,6 +107,55 @@ def test_a_reply_with_scores_is_read_as_expected(shape: ScoreShape) -> None:
     assert bool(reading.why) == (shape.expected != "answered")
 
 
+DRAFT = "Perhaps these.\nANSWER: [1, 3]\nBut wait, let me look again at the rest."
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("<think>", "</think>"),
+        ("<seed:think>", "</seed:think>"),
+        ("<mm:think>\n", "\n</mm:think>\n"),
+        ("[THINK]", "[/THINK]"),
+        ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+        ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
+        ("<|begin_of_thought|>", "<|end_of_thought|>"),
+        ("<\uff5cthink\uff5c>", "<\uff5c/think\uff5c>"),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+        ("<|channel>thought\n", "<channel|>"),
+        ("<unused94>thought\n", "<unused95>"),
+        ('<thinking budget="3">', "</thinking>"),
+        ("<inner_monologue>", "</inner_monologue>"),
+        ("<musing>\n", "\n</musing>\n"),
+    ],
+)
+def test_a_draft_within_thinking_is_never_an_answer_whatever_the_marks_are_called(opening: str, closing: str) -> None:
+    answered = selection(f"{opening}{DRAFT}{closing}ANSWER: [2, 4]")
+    assert (answered.reply_class, answered.indices) == (ReplyClass.ANSWERED, (2, 4))
+    assert selection(f"{opening}{DRAFT}{closing}No sentence is evidence.").reply_class is ReplyClass.EMPTY
+    assert selection(f"{opening}{DRAFT}").reply_class is ReplyClass.UNPARSEABLE
+    assert selection(f"{opening}{DRAFT}", finish="length").reply_class is ReplyClass.TRUNCATED
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<answer>[2, 4]</answer>",
+        "<answer>[2, 4]",
+        "<selected_sentences>[2, 4]</selected_sentences>",
+        '<tool_call>{"sentences": [2, 4]}</tool_call>',
+        "<p>Here they are.</p>\nANSWER: [2, 4]",
+        "ANSWER: [2, 4]\n<reasoning>Both tell of it.</reasoning>",
+        "I think that two do.\nANSWER: [2, 4]",
+        "<rationale>Both do.</rationale>\n<answer>[2, 4]</answer>",
+        "Well.</mm:think>\nThe list: [2, 4]",
+    ],
+)
+def test_what_stands_in_other_marks_or_before_thinking_is_an_answer(reply: str) -> None:
+    read = selection(reply)
+    assert (read.reply_class, read.indices) == (ReplyClass.ANSWERED, (2, 4))
+
+
 def test_a_reply_that_was_cut_off_says_to_raise_max_tokens() -> None:
     thinking = "<think>Sentence 3 may bear on it, or"
     for text in ("", thinking):

@@ -38,6 +38,7 @@ from doors import (
     converse,
     draw_examples,
     estimated_tokens,
+    prompt_tokens_of,
     read_examples,
     write_examples,
     write_specification,
@@ -334,6 +335,18 @@ def test_a_reply_that_is_cut_while_the_model_thinks_is_asked_for_with_more_room(
     assert [request.max_tokens for request in sender.asked] == asked_for
     is_same_question = sender.asked[0].messages == sender.asked[1].messages
     assert is_same_question == (asked_for[0] < asked_for[1]) == ("asked_with_more_room" in answer.notes)
+
+
+@pytest.mark.parametrize(("share", "is_cut"), [(0.2, True), (0.7, False)])
+def test_a_prompt_of_which_the_server_read_a_part_is_counted_and_told(share: float, *, is_cut: bool) -> None:
+    def cut(request: ChatRequest) -> Reply:
+        n_read = round(share * prompt_tokens_of(request))
+        return ChatReply(text="ANSWER: [2]", usage=Usage(prompt_tokens=n_read, completion_tokens=5))
+
+    client, _ = clients(cut)
+    answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
+    assert answer.notes.get("prompts_cut_by_server", 0) == is_cut
+    assert ("the server read 1 prompt in part" in client.totals.warning) == is_cut
 
 
 def test_more_room_is_given_once_fits_into_the_window_and_is_no_repair() -> None:

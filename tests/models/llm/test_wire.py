@@ -414,6 +414,44 @@ def test_a_stream_that_ends_early_or_in_an_error_is_no_reply(name: str) -> None:
         reply_of(wire, begun + events({"type": "error", "error": {"message": "busy"}}))
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        events(chunk({"content": "ANSWER: "}), chunk({"content": "[1]"}), ends="data: [DONE]\n\n"),
+        b"\xef\xbb\xbf" + events(chunk({"content": "ANSWER: [1]"}), chunk({}, "other")),
+        events(chunk({"content": [{"type": "text", "text": "ANSWER: "}, {"text": "[1]"}]}), chunk({}, "other")),
+        events(chunk({"content": "ANSWER: [1]"}), chunk({}, "other")).replace(b'"index"', b'\r\ndata: "index"'),
+        events(chunk({"content": "ANSWER: [1]"}), chunk({}, "other")).replace(b"\n\n", b"\n"),
+    ],
+    ids=["no reason", "byte order mark", "parts", "data on two lines", "no empty lines"],
+)
+def test_streams_of_servers_that_are_less_exact_are_read(content: bytes) -> None:
+    reply = reply_of("openai", content)
+    assert (reply.text, reply.finish) == ("ANSWER: [1]", "other")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["content_filter: PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII", "content_filter", "IMAGE_SAFETY"],
+)
+@pytest.mark.parametrize(
+    "message", [{}, {"message": None}, {"message": {"role": "assistant"}}, {"message": {"content": ""}}]
+)
+def test_what_a_filter_withholds_is_a_refusal_with_or_without_a_message(reason: str, message: dict[str, Any]) -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 0}
+    body = {"choices": [{"index": 0, "finish_reason": reason} | message], "usage": usage}
+    withheld = ChatReply(text="", finish="refused", usage=Usage(prompt_tokens=7, completion_tokens=0))
+    assert reply_of("openai", json.dumps(body).encode()) == withheld
+    assert reply_of("openai", events(chunk({}, reason), {"choices": [], "usage": usage})).finish == "refused"
+
+
+@pytest.mark.parametrize("status", ["in_progress", "queued"])
+def test_a_response_that_is_not_finished_is_no_reply(status: str) -> None:
+    body = {"status": status, "output": [{"type": "message", "content": [{"type": "output_text", "text": "ANSWER:"}]}]}
+    with pytest.raises(TransientError, match=status):
+        reply_of("responses", json.dumps(body).encode())
+
+
 @pytest.mark.parametrize("wire", ["openai", "anthropic", "responses"])
 @pytest.mark.parametrize(
     "event", [{"choices": 3}, {"delta": [], "index": []}, {"content_block": 1}, {"choices": [[], 1]}]

@@ -5,7 +5,7 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from evidencebench.files.disk import PathText, read_bytes
 from evidencebench.files.records import repeated_keys
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.providers import PROVIDERS
-from evidencebench.wording import shown_seconds
+from evidencebench.wording import counted, shown_seconds
 
 # The end of gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; never another model's
 _DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
@@ -167,6 +167,8 @@ class RunningTotals:
         self._collected: set[str] = set()
         self._days: set[str] = set()
         self.maybe_charged: Counter[str] = Counter()  # request's key -> attempts that no reply and no failure names yet
+        self.tell: Callable[[str], object] = lambda _: None  # shows a line to who waits
+        self._cut_prompts: list[tuple[int, int]] = []
 
     @property
     def now(self) -> RequestTotals:
@@ -183,6 +185,22 @@ class RunningTotals:
     def count_maybe_charged(self, key: str) -> None:
         self.maybe_charged[key] += 1
         self.count(maybe_charged=1)
+
+    def count_cut_prompt(self, n_read: int, n_sent: int) -> None:
+        """Note a prompt of which a server says that it read far fewer tokens than were sent."""
+        self._cut_prompts.append((n_read, n_sent))
+
+    @property
+    def warning(self) -> str:
+        """What to tell a reader of prompts that servers cut; empty where none was."""
+        if not self._cut_prompts:
+            return ""
+        n_read, n_sent = max(self._cut_prompts, key=lambda cut: cut[1] - cut[0])
+        n_prompts = counted(len(self._cut_prompts), "prompt")
+        return (
+            f"the server read {n_prompts} in part, such as {n_read:,} of about {n_sent:,} tokens; raise the context "
+            "that it gives the model (num_ctx of Ollama), or lower context_tokens"
+        )
 
     def count_collected(self, key: str, reply: ChatReply, cost_usd: float | None) -> None:
         """Add a reply that came in a batch. The next request for it finds it in the cache and is not counted again."""

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from evidencebench.models.llm.grammar_lists import (
     MARKS,
@@ -269,30 +269,74 @@ def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentenc
     return not is_next and (below.kind != "number" or len(numbers.spans) > 1)
 
 
+# Models mark what they think in many ways: <think>, [THINK], <|START_THINKING|>, or by a word behind a mark of any
+# name, as in <|channel|>analysis and <unused94>thought, which the next such mark ends.
 _TAG = re.compile(
     r"""
-    (?P<final><\|channel\|>\s{0,9}final[^<\n]{0,40}<\|message\|>)
-    |(?P<start>^[ \t]{0,20})?[<\[](?P<slash>/?)
-        (?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)[>\]](?P<end>[ \t]{0,20}$)?
+    (?P<start>^[ \t]{0,20})?
+    (?P<opening>[<\[\u25c1][|\uff5c]?)(?P<slash>/|end[ _]?)?(?P<name>[a-z][\w:.-]{0,39})(?:[ \t][^<>\n]{0,80})?
+    (?P<closing>[|\uff5c]?[>\]\u25b7])
+    (?:\s{0,3}(?P<word>[a-z]{1,20})[ \t]{0,3}(?:<\|message\|>|(?=\n|<\|)))?
+    (?P<end>[ \t]{0,20}$)?
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
+_THINKS = re.compile("think|thought|reason|reflect|scratch|analys|rationale", re.IGNORECASE)
+_ANSWERS = re.compile(
+    "answer|final|respon|result|output|sentence|ind(?:ex|ic)|select|evidence|list|rank|score|json|hypothes|tool|call"
+    "|function",
+    re.IGNORECASE,
+)
+_LEAST_NAMED = 4  # letters of a name that is no mark of HTML, such as <p> and <br>
 
 
 def visible_text(text: str, shown: ShownSentences) -> str:
-    """Return the reply in plain marks, without reasoning; its opening tag may stand in the prompt."""
+    """Return the reply in plain marks, without reasoning; its opening tag may stand in the prompt.
+
+    What is opened and never closed is reasoning to its end. So is what begins a reply within a tag of any other name,
+    where something follows it; but for tags that answers stand in.
+    """
     text = plain_text(text)
-    start, opened = 0, -1
-    for tag in list(_TAG.finditer(text))[-1000:]:
+    start, opened = _behind_first_tag(text)
+    told, is_by_word = "", False
+    for tag in list(_TAG.finditer(text, start))[-1000:] if opened < 0 else ():
         words, line = tag[0].strip(), line_around(text, tag.start())
         if line.strip() != words and shown.hold(line, words, line):  # it repeats the paper
             continue
-        stands_alone = tag["start"] is not None or tag["end"] is not None
-        if tag["final"] or (tag["slash"] and (opened >= 0 or stands_alone)):
+        said, stands_alone = _said_by(tag), tag["start"] is not None or tag["end"] is not None
+        if said == "thinks" and opened < 0:
+            opened, is_by_word = tag.start(), _THINKS.search(tag["name"]) is None
+        elif opened >= 0 and (said == "ends" or (said == "goes on" and is_by_word)):
+            told += text[start:opened]
             start, opened = tag.end(), -1
-        elif opened < 0 and not tag["slash"] and tag["start"] is not None:
-            opened = tag.start()
-    return without_turn_marks(text[start : len(text) if opened < 0 else opened])
+        elif said == "answers" or (said == "ends" and stands_alone):  # what came before was thought
+            told, start, opened = "", tag.end(), -1
+    return without_turn_marks(told + text[start : len(text) if opened < 0 else opened])
+
+
+def _said_by(tag: re.Match[str]) -> Literal["thinks", "ends", "answers", "goes on", ""]:
+    """Return what a tag says of the text behind it."""
+    name, word = tag["name"], tag["word"] or ""
+    is_special = not {"|", "\uff5c", "\u25c1"}.isdisjoint(tag["opening"] + tag["closing"]) or name[-1].isdigit()
+    if _THINKS.search(name) or (is_special and _THINKS.match(word)):
+        begins = is_special or tag["start"] is not None
+        return "ends" if tag["slash"] else "thinks" if begins else ""
+    if not is_special or tag["slash"]:
+        return ""
+    return "answers" if _ANSWERS.search(word or name) else "goes on"
+
+
+def _behind_first_tag(text: str) -> tuple[int, int]:
+    """Return where a reply goes on behind a tag of unknown name that begins it, and where that is opened for good."""
+    tag = _TAG.match(text, len(text) - len(text.lstrip()))
+    name = tag["name"] if tag and tag["opening"] == "<" and not tag["slash"] else ""
+    if tag is None or len(name) < _LEAST_NAMED or _said_by(tag) or _ANSWERS.search(name):
+        return 0, -1
+    closing = text.lower().find(f"</{name.lower()}>", tag.end())
+    if closing < 0:
+        return 0, tag.start()
+    end = closing + len(name) + len("</>")
+    return (end, -1) if text[end:].strip() else (0, -1)
 
 
 # Keys in the form in which they are compared: lower-case letters alone. The surest come first.

@@ -2,11 +2,12 @@
 
 import math
 import random
+import re
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,7 +21,7 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.files.disk import packaged_table
-from evidencebench.models.http import CLOSED, OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
+from evidencebench.models.http import CLOSED, OK, Http, HttpAnswer, NotSentError, ask_often, hide_key, is_loopback
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.inspect_models import INSPECT, InspectModels
@@ -32,6 +33,7 @@ from evidencebench.models.llm.wire import (
     path_and_body,
     read_reply,
     shared_beginning,
+    told_status,
     untaken_field,
 )
 from evidencebench.provenance import require_extra
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     import httpx
 
 _MINUTE_SECONDS = 60.0
+_LEAST_TOLD_SECONDS = 3.0  # of a wait that is told
+_LONGEST_SILENCE_SECONDS = 2.0  # of a server of this machine that never replied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,13 +140,15 @@ class RateLimiter:
 # (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
 MAY_HAVE_RUN = frozenset({408, 504, 524})
 _TOO_MANY_REQUESTS = 429
+_LIMIT = re.compile(r"(?i)\blimit:? ([\d,]{1,15})\b[^.]*?\brequested:? ([\d,]{1,15})\b")
 _REFUSALS = packaged_table(__file__, "refusals.toml")
 
 
 def refusal_text(content: bytes) -> str:
     error = _error_in(content)
     if isinstance(error, dict):
-        error = " ".join(str(error[name]) for name in ("message", "code", "type") if error.get(name))
+        said = [error.get(name) for name in ("message", "code", "type")]
+        error = " ".join(words for words in said if words and isinstance(words, str))
     return error if error and isinstance(error, str) else content.decode(errors="replace")
 
 
@@ -177,12 +183,17 @@ def failure_of(answer: HttpAnswer, *, where: str, key: str) -> TransientError | 
         return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
     if advice := _REFUSALS["advice"].get(str(status)):
         return FailingServerError(f"{where}: {message}; {advice}, then run again")
-    if is_transient(status):
+    if is_transient(status) and not _never_fits(text):
         kind = BusyError if status == _TOO_MANY_REQUESTS else TransientError
         return kind(message, retry_after(answer.headers))
-    if _holds(text, "too_long"):
-        return EndpointError(f"{where}: {message}; set context_tokens to what the model can read, reply included")
-    return EndpointError(f"{where}: {message}")
+    fits = "the limit lets through" if _never_fits(text) else "the model can read" if _holds(text, "too_long") else ""
+    return EndpointError(f"{where}: {message}{f'; set context_tokens to what {fits}, reply included' if fits else ''}")
+
+
+def _never_fits(text: str) -> bool:
+    """Say whether a request asks for more tokens than a limit of the account lets through at once."""
+    limits = _LIMIT.search(text[:100_000])
+    return limits is not None and int(limits[2].replace(",", "")) > int(limits[1].replace(",", ""))
 
 
 def _error_in(content: bytes) -> Any:
@@ -202,6 +213,8 @@ class _Target:
     n_failures: int = 0
     n_failed_attempts: int = 0
     has_replied: bool = False
+    told_until: float = float("-inf")  # the end of the wait that was told last
+    silent_since: float | None = None  # when a server of this machine was first not there
 
 
 @dataclass(slots=True)
@@ -264,6 +277,7 @@ class HttpSender:
                 post.where,
                 on_failure=lambda error: self._count_failed_attempt(post, error),
                 on_pause=target.limiter.pause,
+                on_wait=lambda error, seconds: self._tell_wait(post, error, seconds),
             )
         except StopError:
             raise
@@ -324,16 +338,39 @@ class HttpSender:
         self._has_recurred = self._has_recurred or self._tasks.setdefault(hash(beginning), task) != task
         return Form([KEEP]) if self._has_recurred and rest.strip() else Form()
 
+    def _tell_wait(self, post: _Post, error: TransientError, seconds: float) -> None:
+        """Tell of a wait of some seconds, once for all requests that wait for a server."""
+        target, until = post.target, self._retry.clock() + seconds
+        with self._lock:
+            is_news = seconds >= _LEAST_TOLD_SECONDS and until >= target.told_until + _LEAST_TOLD_SECONDS
+            target.told_until = until if is_news else target.told_until
+        if is_news:
+            self._totals.tell(f"{post.where}: waiting {seconds:.0f} s: {error}")
+
     def _count_failed_attempt(self, post: _Post, last: TransientError) -> None:
         if isinstance(last, BusyError):
             return
         target = post.target
         target.n_failed_attempts += 1
+        self._require_server(post, last)
         most = max(self._bounds.max_failures_in_a_row, 3 * self._bounds.max_connections)
         if not target.has_replied and target.n_failed_attempts >= most:
             raise FailingServerError(
                 f"{post.where}: not one usable reply in the first {target.n_failed_attempts} attempts, the last one: "
                 f"{last}; see whether the server runs and run again: what is stored is kept"
+            )
+
+    def _require_server(self, post: _Post, last: TransientError) -> None:
+        """Raise where nothing answers at an address of this machine: what is not started does not start by waiting."""
+        target, now = post.target, self._retry.clock()
+        if not isinstance(last, NotSentError) or target.has_replied or not is_loopback(post.server.base_url):
+            target.silent_since = None
+            return
+        target.silent_since = now if target.silent_since is None else target.silent_since
+        if now - target.silent_since >= _LONGEST_SILENCE_SECONDS:
+            raise FailingServerError(
+                f"{post.where}: no server answers there ({last}); start it, such as by 'ollama serve' or 'vllm serve "
+                "MODEL', or correct base_url, then run again"
             )
 
     def _attempt(self, post: _Post, tries: Tries) -> ChatReply:
@@ -356,6 +393,8 @@ class HttpSender:
                 on_first_byte=lambda: first_byte_at.append(clock()),
             )
             times = [round(at - sent_at, 3) for at in (clock(), *first_byte_at)]
+            if answer.status in OK and (told := told_status(answer.content)) is not None:
+                answer = replace(answer, status=told)
             reply = _read(post, answer, *times) if answer.status in OK else None
         except (NotSentError, FailingServerError):
             correct(0)

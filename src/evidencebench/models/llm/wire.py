@@ -1,7 +1,7 @@
 """Bodies and replies of OpenAI and Anthropic; a paid reply is not lost because a field that it can spare is odd."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from evidencebench.tables import printable
 from evidencebench.web.fetch import decode_served
 from evidencebench.web.retry import TransientError
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
 _MOST_USD = 1_000_000  # that a reply can cost
 _MOST_TOKENS = 1_000_000_000  # of a reply; an absurd number would spoil the sum of the costs
@@ -31,9 +32,24 @@ _LEAST_THINKING_TOKENS = 1024
 _REASONS: Mapping[Finish, tuple[str, ...]] = {  # in the words of providers and of servers that speak as they do
     "stop": ("stop", "eos", "end_turn", "stop_sequence", "completed"),
     "length": ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
-    "refused": ("content_filter", "safety", "refusal"),
     "tool": ("tool_calls", "function_call", "tool_use"),
 }
+
+_STATUSES: Mapping[str, int] = {  # words of an error's type or code -> the status that it has elsewhere
+    "rate_limit": 429,
+    "resource_exhausted": 429,
+    "insufficient": 402,
+    "billing": 402,
+    "authentication": 401,
+    "invalid_api_key": 401,
+    "permission": 403,
+    "not_found": 404,
+    "invalid_request": 400,
+    "overloaded": 529,
+}
+# Words for a reply that a filter withheld, as in "content_filter: PROHIBITED_CONTENT".
+_WITHHELD = re.compile("content.?filter|safety|refus|prohibited|recitation|blocklist|spii|sensitive|moderat|guardrail")
+_UNFINISHED = ("in_progress", "queued")
 
 
 def request_body(request: ChatRequest, form: Form = frozenset()) -> dict[str, Any]:
@@ -54,7 +70,7 @@ def request_body(request: ChatRequest, form: Form = frozenset()) -> dict[str, An
         beginning, rest = shared_beginning(request)
         kept = {"type": "text", "text": beginning, "cache_control": {"type": "ephemeral"}}
         body["messages"][0]["content"] = [kept, {"type": "text", "text": rest}]
-    return {**body, **(request.extra_body or {})}
+    return {**{name: value for name, value in body.items() if name not in form}, **(request.extra_body or {})}
 
 
 def shared_beginning(request: ChatRequest) -> tuple[str, str]:
@@ -85,12 +101,15 @@ def untaken_field(request: ChatRequest, form: Form, said: str) -> str | None:
             return name
     if "temperature" in names and request.temperature == 0 and _TEMPERATURE not in form:
         return _TEMPERATURE  # models that reason take none
+    for name in (provider_of(request.model).seed_field, "store"):
+        if is_refused and name in names and name in body and name not in (request.extra_body or {}):
+            return name
     return _SCHEMA if request.schema is not None and _SCHEMA not in form and _OF_SCHEMA.search(said) else None
 
 
 def is_stream(content: bytes) -> bool:
     """Say whether a body is one of events, which a server may send unasked; JSON begins otherwise."""
-    return content.lstrip().startswith((b"data:", b"event:", b"id:", b"retry:", b":"))
+    return content.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith((b"data:", b"event:", b"id:", b"retry:", b":"))
 
 
 def read_reply(wire: Wire, content: bytes) -> ChatReply:
@@ -98,6 +117,28 @@ def read_reply(wire: Wire, content: bytes) -> ChatReply:
         return reply_in(wire, (_body_of_stream(wire, content) if is_stream(content) else decode_served(content, dict)))
     except msgspec.DecodeError as error:
         raise TransientError(f"expected a reply as JSON: {error}") from error
+
+
+def told_status(content: bytes) -> int | None:
+    """Return the status of an error that stands where a reply is expected, in a body of status 200; None: it is none.
+
+    A stream's counts where nothing was said before it.
+    """
+    try:
+        body: Any = next(_events(content), {}) if is_stream(content) else decode_served(content, dict)
+    except msgspec.DecodeError:
+        return None
+    body = _dict(body)
+    error = body.get("error")
+    if not error or body.get("choices") or body.get("content"):
+        return None
+    for holder in (_dict(error), body):
+        for name in ("code", "status", "status_code"):
+            word = str(holder.get(name))
+            if word.isdecimal() and int(word[:9]) in range(400, 600):
+                return int(word)
+    said = " ".join(str(_dict(error).get(name)) for name in ("type", "code", "status")).lower()
+    return next((status for words, status in _STATUSES.items() if words in said), None)
 
 
 def reply_in(wire: Wire, body: Any) -> ChatReply:
@@ -108,15 +149,30 @@ def reply_in(wire: Wire, body: Any) -> ChatReply:
 
 def _body_of_stream(wire: Wire, content: bytes) -> dict[str, Any]:
     """Return the body that a server would have sent at once; raise where its events end before the reply does."""
-    data = [line.removeprefix(b"data:").strip() for line in content.splitlines() if line.startswith(b"data:")]
-    events = [decode_served(one, dict[str, Any]) for one in data if one not in (b"", b"[DONE]")]
+    events = list(_events(content))
     failed = next((event for event in events if event.get("error") or event.get("type") == "error"), None)
     whole = {"openai": _streamed_completion, "anthropic": _streamed_message, "responses": _streamed_response}
     body = whole[wire](events)
+    is_done = re.search(rb"^data: *\[DONE\]", content, re.MULTILINE) is not None
+    if body is None and is_done and failed is None and wire == "openai":  # some servers tell no reason
+        body = _streamed_completion([*events, {"choices": [{"finish_reason": "other"}]}])
     if body is None:
         got = "its end" if failed is None else f"an error: {msgspec.json.encode(failed.get('error')).decode()}"
         raise TransientError(f"expected a reply in whole from the stream, got {got}")
     return body
+
+
+def _events(content: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the events of a stream; the data of one may stand on several lines, and several on lines of their own."""
+    text = content.removeprefix(_BYTE_ORDER_MARK).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    for block in text.split(b"\n\n"):
+        lines = [line.removeprefix(b"data:").strip() for line in block.splitlines() if line.startswith(b"data:")]
+        lines = [line for line in lines if line not in (b"", b"[DONE]")]
+        try:
+            together = [decode_served(b"\n".join(lines), dict[str, Any])] if lines else []
+        except msgspec.DecodeError:
+            together = [decode_served(line, dict[str, Any]) for line in lines]
+        yield from together
 
 
 def _streamed_completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -157,7 +213,14 @@ def _streamed_response(events: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _grown(text: str, more: Any) -> str:
-    return text + more if isinstance(more, str) else text
+    """Return a text with more of it, which may come in parts."""
+    parts = more if isinstance(more, list) else [more]
+    texts = [_dict(part).get("text") if _is_text(part) else part for part in parts]
+    return text + "".join(one for one in texts if isinstance(one, str))
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type", "text") in _TEXTS
 
 
 def _openai_fields(request: ChatRequest, provider: Provider) -> dict[str, Any]:
@@ -181,6 +244,8 @@ def _as_completion(body: dict[str, Any]) -> dict[str, Any]:
     calls = [item for item in items if item.get("type") == "function_call"]
     message = {"content": parts, "tool_calls": calls} if items else None
     reason = _dict(body.get("incomplete_details")).get("reason") or body.get("status")
+    if reason in _UNFINISHED:
+        raise TransientError(f"expected a reply in whole, got one that is {reason}")
     counts = {name.replace("input", "prompt").replace("output", "completion"): n for name, n in usage.items()}
     return {**body, "choices": [{"message": message, "finish_reason": reason}], "usage": counts}
 
@@ -192,6 +257,8 @@ def _openai_reply(body: dict[str, Any]) -> ChatReply:
     if (error := body.get("error") or choice.get("error")) or reason == "error":
         cause = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
         raise TransientError(f"expected a reply, got an error: {cause or 'not told'}")
+    if not isinstance(message, dict) and _finish(reason) == "refused":
+        message = {}
     if not isinstance(message, dict):
         raise TransientError("expected a reply with a choice and its message, got none")
     parts = message.get("content")
@@ -279,6 +346,8 @@ def _anthropic_reply(body: dict[str, Any]) -> ChatReply:
 
 def _finish(reason: Any) -> Finish:
     word = reason.lower() if isinstance(reason, str) else ""
+    if _WITHHELD.search(word):
+        return "refused"
     return next((finish for finish, words in _REASONS.items() if word in words), "other")
 
 

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError, UnreadableReplyError
-from evidencebench.models.llm.chat import ROOM_TO_THINK, ChatModel, ChatReply, Message, estimated_tokens
+from evidencebench.models.llm.chat import (
+    ROOM_TO_THINK,
+    ChatModel,
+    ChatReply,
+    Message,
+    estimated_tokens,
+    prompt_tokens_of,
+)
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.grammar import visible_text
 from evidencebench.models.llm.grammar_lists import ShownSentences
@@ -16,6 +23,7 @@ from evidencebench.systems.llm.prompts import budget_words, prompt_named
 
 _MAX_NAME_CHARACTERS = 60
 _LONGEST_QUOTED = 2_000  # characters of a reply that `ask_until_read` shows to the model again
+_LEAST_READ = 0.5  # of the tokens sent, as estimated; of fewer, the server cut the prompt
 _WITHOUT_ANSWER = (ReplyClass.FAILED, ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE)
 
 
@@ -117,8 +125,13 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
         notes.update({"reply_failed": 1, "requests": 1, **({"maybe_charged": n_lost} if n_lost else {})})
         raise ReplyError(str(error), notes=notes) from error
     reply, cost_usd = received.reply, received.cost_usd
+    n_sent, n_read = prompt_tokens_of(request), reply.usage.prompt_tokens or 0
+    is_cut = 0 < n_read < _LEAST_READ * n_sent
+    if is_cut:
+        asker.client.totals.count_cut_prompt(n_read, n_sent)
     counts = {
         "requests": 1,
+        "prompts_cut_by_server": int(is_cut),
         "prompt_tokens": reply.usage.prompt_tokens or 0,
         "completion_tokens": reply.usage.completion_tokens or 0,
         "reasoning_tokens": reply.usage.reasoning_tokens,
