@@ -57,11 +57,11 @@ results: $(VENV)/.dev
 
 # The model that `finder` answers with. EI is the published folder of Evidence Inference 2.0.
 EI ?= ../shared/data/evidence_inference
-FINDER := src/evidencebench/systems/shipped_finder
+QUESTIONS ?= ../shared/data/questions/trials.json
 finder-model: $(VENV)/.dev
 	mkdir -p build
 	$(BIN)/evidencebench data convert $(EI) build/evidence_inference.json --from txt --overwrite
-	$(BIN)/evidencebench train finder --data build/evidence_inference.json -o $(FINDER) --overwrite
+	$(BIN)/python tools/make_finder_model.py build/evidence_inference.json --leave-out $(QUESTIONS)
 
 # The weights that `find --split-by direction` answers with, and their part of docs/results.md.
 direction-model: $(VENV)/.dev

@@ -74,47 +74,21 @@ The ridge regression for `study`: with trees alone, the finder found 41.6 at `re
 40.5 to 43.3; with other features or targets 40.8 to 41.7; ridge regression alone 39.5; both 44.5, and 46.9 in place of
 46.1 at `er_at_optimal`, but 69.5 in place of 70.7 at `er_at_10` and 65.0 in place of 65.8 at `result_er_at_5`.
 
-Before `selector` and `best` were taken away, all three were trained in the same five folds of three seeds (`crossval
-finder --seeds 3 --against selector --against best`, 24 November 2026; commit f3daef3). An instance counts with its mean
-over the seeds:
-
-| trained | er_at_optimal | er_at_10 | result_er_at_optimal | result_er_at_5 |
-| :-- | --: | --: | --: | --: |
-| finder | 46.8 [41.5, 52.3] | 69.3 [64.3, 74.3] | 42.3 [35.1, 49.5] | 64.8 [57.3, 71.8] |
-| `selector` | 44.8 [39.5, 50.1] | 70.3 [65.4, 75.1] | 43.3 [35.8, 50.9] | 65.5 [58.1, 72.5] |
-| `best` | 45.9 [40.4, 51.4] | 70.7 [65.9, 75.4] | 45.4 [37.8, 53.1] | 65.0 [57.6, 71.9] |
-| finder less `selector` | 2.0 [-0.6, 4.7] | -1.0 [-2.8, 0.7] | -1.0 [-4.3, 2.2] | -0.7 [-3.1, 1.6] |
-| finder less `best` | 0.9 [-1.7, 3.6] | -1.4 [-3.2, 0.4] | -3.1 [-6.2, -0.2] | -0.2 [-2.8, 2.2] |
-
-Asked another paper's hypothesis, the finder loses 3.7 / 2.2 / 5.9 / 2.5 points, `selector` 0.3 / 1.8 / 1.2 / 0.0 and
-`best` 1.6 / 1.2 / 0.9 / -0.3: what the finder finds is more of the hypothesis.
-
-Sentences that only ask, such as "It is not known whether tea affects blood pressure.": of 3,996 in Evidence Inference,
-4 were marked. Of 24 short texts of our own, the finder put one first in 8; with what asks as a feature in 2, with a
-tenth of the score too in none. On Evidence Inference, no figure of the own hypothesis moved by half a point.
-
 In any wording (27 November 2026): the second table of Evidence Inference asks each prompt in eight wordings, and puts
 the same question to the most similar other paper of its fold (TF-IDF cosine of whole papers). `first`: a marked
 sentence comes first; `one of five`: one of the first five is marked. AUROC is of the chance that a paper answers, own
 against other. `others none`, `own none`: of these questions, `find` says that nothing is found. `found wrong`: of what
 it says is found, in as many own papers as others, so much is another's. Verdict and chances are learned on two halves
 of the other four folds. Strays are first sentences that nobody marked and that tell of other studies, of the baseline
-alone, or of the comparator alone without a word that compares; of the marked sentences, 1 % are such. Every second
-prompt of each fold was asked, which happen to be the harder ones: without the second model, and with strays as they
-were, a marked sentence came first for 74.0 % of these, for 75.6 % of all 1,870; without a comparator for 72.6 and 74.9
-%, for keywords for 69.0 and 70.8 %, and 34 first sentences were strays. With both, but one forest in place of three:
-75.4 and 77.8 %, and 5 strays.
+alone, or of the comparator alone without a word that compares; of the marked sentences, 1 % are such.
 
-What was tried: parts of a hypothesis as they were before (one fold: 34 to 71 first by wording) against one parser for
-all wordings (68 to 70 in all but keywords); training on the converted form alone, or on all wordings (within half a
-point); cutting keywords in 24 variants (mean F1 of intervention and outcome: halves 0.77, thirds 0.78, by neighbours in
-the paper 0.89, with its stop words 0.90); a second model for the 25 best sentences in 16 variants (regression +0.1 to
-+0.5 first, XE-NDCG +0.1, LambdaRank +2.3); strays' scores times 0.8, 0.5 or 0.2 (0.5: +0.4 first). For the verdict: the
-best score alone has AUROC 0.93, with signs of the parts' words 0.99 and more, whichever of 20 sets of signs. What tells
-these apart are the hypotheses of EvidenceBench's train split, which others wrote: with words weighed by how rare they
-are in papers, `find` says "none" of 11 % of them in place of 24 %, and AUROC is 0.88 in place of 0.85. Trained on
-questions with words struck out, it said "none" of half of them. So the bound of "none" is set as low as 85 % of the
-other papers allow, not as high as 4 % of the own ones would.
+What was tried: one parser for all wordings (68 to 70 first in all but keywords) against parts as they were before (34
+to 71); training on all wordings (within half a point); 24 ways to cut keywords; a second model for the 25 best
+sentences in 16 variants (LambdaRank +2.3 first); strays' scores times 0.8, 0.5 or 0.2 (0.5: +0.4). For the verdict:
+the best score alone has AUROC 0.93, with signs of the parts' words 0.99, whichever of 20 sets of signs; with words
+weighed by how rare they are in papers, `find` says "none" of 11 % of the hypotheses of EvidenceBench's train split in
+place of 24 %. The bound of "none" is set as low as 85 % of the other papers allow, not as high as 4 % of the own ones
+would.
 
 MiniLM's vectors, as six more features: on train 46.7 / 70.4 / 42.5 / 65.5 in place of 46.9 / 69.5 / 44.5 / 65.0; on
 Evidence Inference, trained on 90 papers and asked about 50 others, +0.4 [-1.7, 2.7] and -0.4 [-1.6, 0.6]. That is no

@@ -1,10 +1,12 @@
 """Train what `find` answers readers' questions and claims with, and measure it by paper.
 
     python tools/make_question_model.py ../shared/data --fields FOLDER [--figures | --held-out] [--system bm25]
+        [--meaning minilm]
 
 FOLDER has the papers of `questions/fields.json`, which lie in two folders of the data. Without an option, the model is
 written into the package. ``--figures`` measures it: six folds by paper. ``--held-out`` asks the package's model about
-the papers of `held_out.toml`, which are in no training: once, at the end. ``--system`` asks another one.
+the papers of `held_out.toml`, which are in no training: once, at the end. ``--system`` asks another one; with
+``--figures``, ``--meaning`` also measures the finder that asks such a system beside.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,6 +60,7 @@ def main() -> None:
     parser.add_argument("--figures", action="store_true")
     parser.add_argument("--held-out", action="store_true", dest="is_held_out")
     parser.add_argument("--system", default="finder")
+    parser.add_argument("--meaning")
     options = parser.parse_args()
     folders = {
         "questions/trials.json": options.data / "evidence_inference" / "xml",
@@ -69,7 +73,8 @@ def main() -> None:
         system = make_system(options.system)
         report(asked, [answers(system, one) for one in asked])
     elif options.figures:
-        report(asked, by_paper(asked))
+        for told in by_paper(asked, ["", f",meaning={options.meaning}"] if options.meaning else [""]):
+            report(asked, told)
     else:
         train([one.instance for one in asked], SHIPPED_FOR_QUESTIONS)
 
@@ -90,18 +95,19 @@ class Told(NamedTuple):
     is_answer: Sequence[bool]
 
 
-def by_paper(asked: Sequence[Asked]) -> list[Told]:
-    """Return what models say that were trained without a question's paper."""
+def by_paper(asked: Sequence[Asked], all_options: Sequence[str]) -> list[list[Told]]:
+    """Return what models say that were trained without a question's paper, with each of some options."""
     papers = [one.instance.query.paper_id for one in asked]
-    told: dict[int, Told] = {}
+    all_told: list[dict[int, Told]] = [{} for _ in all_options]
     for number, fold in enumerate(paper_folds(papers, N_FOLDS, np.random.default_rng(SEED))):
         seen, held_back = split_at_fold(list(enumerate(asked)), fold)
         with TemporaryDirectory() as folder:
             train([one.instance for _, one in seen], Path(folder) / "model")
-            system = make_system(f"finder:model={folder}/model")
-            told.update({at: answers(system, one) for at, one in held_back})
+            for options, told in zip(all_options, all_told, strict=True):
+                system = make_system(f"finder:model={folder}/model{options}")
+                told.update({at: answers(system, one) for at, one in held_back})
         print(f"fold {number + 1} of {N_FOLDS}", flush=True)
-    return [told[at] for at in range(len(asked))]
+    return [[told[at] for at in range(len(asked))] for told in all_told]
 
 
 def answers(system: NamedSystem, asked: Asked) -> Told:
@@ -189,6 +195,7 @@ def questions(file: Path, folder: Path, name: str, *, is_held_out: bool) -> Iter
     for number, asked in enumerate(json.loads(file.read_text(encoding="utf-8"))):
         if (asked["paper"] in held_out) == is_held_out:
             query = paper_in(folder / asked["paper"]).query_for(asked["question"], wish="answer", with_units=True)
+            query = replace(query, paper_id=asked["paper"])  # not where it lies, since folds are drawn by it
             sources: dict[str, list[int]] = {}
             if not asked["absent"]:
                 sources = {"answered": met(query, [*asked["best"], *asked["also"]]), "fully": met(query, asked["best"])}

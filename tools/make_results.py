@@ -70,16 +70,9 @@ _TUNING = """\
 * Within the folds: nothing. Every constant of every system here stands in its code.
 * On this split as a whole, before these figures were made: the sizes of the weights of `cues` (two settings, the second
   after looking at a ridge regression on all of train), the default strengths of `diverse`, and the shape of the learned
-  models: about 120 configurations, most of them of `selector`, `best` and `set_selector`, which the finder has followed
-  (commit f3daef3 of 0.1.0 is the last that has the first two). Choosing among so many flatters the result a little:
-  believe a difference of a point or two when another split shows it too.
-* What helped `selector`, in points of ER@Optimal: extremely randomised trees beside ridge regression (each alone 42 to
-  45), three targets beside one, ranking losses beside regression (+0.5), the discount for repetition (+1, and +4 at
-  ER@10), three similarities of MiniLM vectors (+0.5). What did not: words or whole MiniLM vectors as features (-2 to
-  -3), MiniLM similarity for the discount (ER@10 falls by 5 and more), its strength chosen within the folds (-0.5),
-  three times as many trees, features standardised within the paper, a set model, alone or averaged with it (-0.3).
-* Fine-tuned MiniLM is cross-validated in [training.md](training.md#fine-tuning): 27.0 / 57.4 / 26.5 / 51.4, with the
-  training loop of 0.1.0 up to commit 201c5db.
+  models: about 120 configurations, most of them of models that the finder has followed. Choosing among so many flatters
+  the result a little: believe a difference of a point or two when another split shows it too.
+* Fine-tuned MiniLM is cross-validated in [training.md](training.md#fine-tuning): 27.0 / 57.4 / 26.5 / 51.4.
 """
 
 

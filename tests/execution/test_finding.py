@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from doors import PaperChance, PaperVerdict, ReportedDirection, read_content, summary
+from doors import PaperChance, PaperVerdict, ReportedDirection, read_content, summary, told
 from evidencebench import EvidenceBenchError, Ranking, Traits, find_evidence
 
 PAPER = read_content(
@@ -31,9 +31,12 @@ def test_a_finding_says_whether_the_paper_answers(system: str, question: str, ve
 
 
 class Own:
-    def __init__(self, *told: float, best: float = 0.5) -> None:
+    def __init__(
+        self, chance: float, none_below: float, found_from: float, right_first: float | None = None, best: float = 0.5
+    ) -> None:
         self.traits = Traits(
-            answers=lambda _: PaperChance(*told), chances=lambda query: [best, *[0.01] * (len(query.sentences) - 1)]
+            answers=lambda _: PaperChance(chance, none_below, found_from, right_first),
+            chances=lambda query: [best, *[0.01] * (len(query.sentences) - 1)],
         )
 
     def rank(self, *_: object) -> Ranking:
@@ -48,6 +51,13 @@ def test_a_system_of_ones_own_can_judge_and_is_refused_bounds_in_disorder() -> N
     assert found == [PaperVerdict.NONE, PaperVerdict.UNSURE, PaperVerdict.FOUND]
     with pytest.raises(EvidenceBenchError, match="bounds in order"):
         find_evidence(PAPER, "Tea lowers cholesterol.", system=Own(0.5, 0.9, 0.1))
+
+
+@pytest.mark.parametrize(("right_first", "is_told"), [(0.38, True), (0.5, False), (None, False)])
+def test_where_a_first_line_is_seldom_right_a_reader_is_told_so(right_first: float | None, *, is_told: bool) -> None:
+    found = find_evidence(PAPER, "Tea lowers cholesterol.", system=Own(0.9, 0.2, 0.8, right_first))
+    assert found.right_first == right_first
+    assert ("Of questions of this kind, the first line answers about 4 in 10." in told(found)) == is_told
 
 
 @pytest.mark.parametrize(("best", "verdict"), [(0.1, PaperVerdict.FOUND), (0.09, PaperVerdict.UNSURE)])

@@ -44,7 +44,7 @@ from doors import (
     with_stranger,
     write_finder,
 )
-from evidencebench import Brief, Instance, Kind, Query, load_sample, make_system
+from evidencebench import Brief, Instance, Kind, Query, Ranking, load_sample, make_system, rank_by_score
 from kit.examples import IS_THOROUGH, examples
 from kit.strategies import queries
 
@@ -177,6 +177,24 @@ def test_a_paper_answers_its_own_question_and_not_one_of_something_else(wording:
     assert told[0]
     assert told[1]
     assert told[0].chance > told[0].none_below > told[1].chance
+
+
+def test_what_is_asked_beside_changes_the_order_of_what_answers_questions_and_no_chance() -> None:
+    sentences = (*TRIAL, "The lute was paid for by a duke.", "Nobody else gave any money.")
+    query = replace(asked("Who paid for the tea?", *sentences), wish="answer")
+    alone, beside = make_system("finder"), make_system(f"finder:meaning={__file__}:OfMoney")
+    assert beside.rank(query, TOP_10).sentences[0] == len(sentences) - 1 != alone.rank(query, TOP_10).sentences[0]
+    of_alone, of_beside = (system.chances(query) or () for system in (alone, beside))
+    assert sorted(of_alone) == sorted(of_beside) != []
+    assert [of_beside[index] for index in beside.rank(query, TOP_10).sentences] == sorted(of_beside, reverse=True)
+    effect = replace(query, hypothesis="Does tea lower blood pressure compared with water?")
+    assert beside.rank(effect, TOP_10) == alone.rank(effect, TOP_10)
+    assert beside.chances(effect) == alone.chances(effect)
+
+
+class OfMoney:
+    def rank(self, query: Query, _: Brief) -> Ranking:
+        return rank_by_score([100.0 * ("money" in sentence) for sentence in query.sentences])
 
 
 @pytest.mark.parametrize("kind", [Kind.ABSTRACT, Kind.BODY])

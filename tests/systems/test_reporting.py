@@ -140,7 +140,7 @@ PARSER = ("We train a parser on trees.", "Its accuracy is 90%.", "Long sentences
         ("tea water blood pressure", TRIAL, "effects"),
         ("Who paid for the tea?", TRIAL, "questions"),
         ("How many patients got tea?", TRIAL, "questions"),
-        ("Trees improve accuracy compared with chunks.", PARSER, "effects"),
+        ("Trees improve accuracy compared with chunks.", PARSER, "questions"),
         ("Trees improve accuracy.", PARSER, "questions"),
         ("Trees improve accuracy.", PARSER[:3], "effects"),  # too short to tell
     ],
@@ -201,8 +201,23 @@ def test_a_model_of_questions_can_be_trained_without_the_hypothesis(tmp_path: Pa
     questions = [replace(one, query=replace(one.query, wish="answer")) for one in SAMPLE]
     FinderTraining(asks="questions", hypothesis=False).fit(questions, tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model"), questions[0].query
-    other = replace(query, hypothesis="How many bees dance?")
-    assert finder.rank(query, Brief(budget=5)) == finder.rank(other, Brief(budget=5))
+    of_bees, of_sites = (replace(query, hypothesis=text) for text in ("How many bees dance?", "Where was it?"))
+    assert finder.rank(of_bees, Brief(budget=5)) == finder.rank(of_sites, Brief(budget=5))
+
+
+def test_a_model_of_questions_of_ones_own_leaves_effects_to_the_packages_and_says_which_were_asked(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
+    questions = [replace(one, query=replace(one.query, wish="answer")) for one in SAMPLE]
+    FinderTraining(asks="questions").fit(questions, tmp_path / "model", data={"name": "d.json", "sha256": "0" * 64})
+    own, shipped = Finder(model=tmp_path / "model"), Finder()
+    effect = asked("Tea lowers blood pressure compared with water.", *TRIAL)
+    assert own.chances(effect) == shipped.chances(effect)
+    question = asked("Who paid for the tea?", *TRIAL)
+    assert own.chances(question) != shipped.chances(question)
+    assert {f"model {tmp_path / 'model'}", "the finder's model of effects"} == set(own.traits.versions())
+    assert "0" * 64 in own.traits.trained_on()
 
 
 def test_the_shipped_model_of_questions_names_its_data() -> None:

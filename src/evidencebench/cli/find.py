@@ -19,7 +19,7 @@ from evidencebench.cli.papers import PaperFile, paper_files, read_papers
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError, UnreadableError
 from evidencebench.execution import findings as telling
 from evidencebench.execution.asking import Rehearsal
-from evidencebench.execution.finding import DEFAULT_FINDER, Finding, PaperVerdict, find_evidence
+from evidencebench.execution.finding import DEFAULT_FINDER, SEMANTIC_FINDER, Finding, PaperVerdict, find_evidence
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.execution.marked_pdfs import MarkedCopies, planned_copies, write_copies
 from evidencebench.execution.rewriting import asker_from
@@ -149,6 +149,7 @@ def find(
     spec: Annotated[
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
+    semantic: Annotated[bool, option("--semantic", "Ask MiniLM beside the finder: by meaning, not words alone.")],
     split_by: Annotated[Literal["direction"] | None, option("--split-by", "Group the sentences by what they report.")],
     split_model: Annotated[str | None, option("--split-model MODEL", "Language model that reads what they report.")],
     seed: options.Seed,
@@ -186,6 +187,7 @@ def find(
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
+    spec = _finder(spec) if semantic else spec
     hypotheses, given = _split(hypothesis_and_papers, hypotheses_file)
     _tell_languages(hypotheses)
     files = paper_files(given)
@@ -239,6 +241,13 @@ def find(
     else:
         _print(answers.findings, table_format, rows_of=rows_of, split=split_by is not None)
     return 0 if not answers.failed else 1 if answers.findings else 2
+
+
+def _finder(spec: str) -> str:
+    """Return the finder that asks for meaning; it stands in no other system's place."""
+    if spec != DEFAULT_FINDER:
+        raise click.UsageError(f"--semantic is of the system {DEFAULT_FINDER}; leave it out, or --system {spec}")
+    return SEMANTIC_FINDER
 
 
 def _write_files(answers: _Answers, html: Path | None, xlsx: Path | None, copies: MarkedCopies, *, split: bool) -> None:

@@ -16,7 +16,6 @@ from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking, Syste
 from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance, reported_directions, stance_of
 from evidencebench.systems.question import ParsedQuestion, QuestionKind, question_of
 from evidencebench.systems.relevance import topic_words, unmentioned_words
-from evidencebench.systems.reporting import items_asked
 from evidencebench.wording import check_type, counted, one_line
 
 _Answered = TypeVar("_Answered")
@@ -26,6 +25,7 @@ _FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
 _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
 
 DEFAULT_FINDER = "finder"
+SEMANTIC_FINDER = "finder:meaning=minilm"
 LEAST_BEST = 0.1  # the best sentence's chance from which on a paper's evidence counts as found
 
 
@@ -74,6 +74,7 @@ class Finding:
     ordered: bool
     verdict: PaperVerdict | None = None  # None: the system does not judge
     chance: float | None = None  # that the paper answers, in 0..1; None where the system does not say
+    right_first: float | None = None  # how often the first line answers such questions, in 0..1, where it is known
     unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence and no unit has
     notes: Mapping[str, int] = field(default_factory=dict)
 
@@ -146,8 +147,8 @@ def find_evidence(
     not_in_text = unmentioned_words(hypothesis, paper.sentences)
     topic, unmentioned = topic_words(hypothesis), words_nowhere(paper, not_in_text)
     question = question_of(hypothesis)
-    asks_item = question.kind is not QuestionKind.EFFECT and bool(items_asked(hypothesis))
-    is_mentioned = not topic or len(unmentioned) < len(topic) or asks_item
+    # A paper that answers "What was the size of the sample?" may have none of these words.
+    is_mentioned = not topic or len(unmentioned) < len(topic) or question.kind is not QuestionKind.EFFECT
     answer = _answer(asked, query, brief, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
@@ -176,6 +177,7 @@ def find_evidence(
         ordered=answer.ordered,
         verdict=verdict,
         chance=None if answers is None else answers.chance,
+        right_first=None if answers is None else answers.right_first,
         unmentioned=unmentioned,
         notes=answer.notes,
     )

@@ -27,6 +27,7 @@ _NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
 MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
 _SHORT = 50  # sentences; few papers have fewer, and no abstract has more
 _LIKELY, _POSSIBLE = 0.5, 0.4  # the least chance of a strong mark, and of a middle one as a share of it
+_OFTEN_RIGHT = 0.5  # the share of questions of a kind from which on a reader needs no warning
 _LEAST_REPORTED = 0.3  # the chance of the best sentence from which on a headline says what is reported
 
 
@@ -174,6 +175,8 @@ def told(finding: Finding) -> str:
     is_unsure = finding.verdict is PaperVerdict.UNSURE and finding.evidence
     if is_unsure and len(paper.sentences) < _SHORT:
         parts.append(f"A whole paper says more than the {read} read.")
+    if finding.evidence and finding.right_first is not None and finding.right_first < _OFTEN_RIGHT:
+        parts.append(f"Of questions of this kind, the first line answers {chance_text(finding.right_first)}.")
     return " ".join([*parts, *paper.warnings])
 
 
@@ -266,7 +269,7 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "paper": paper.name,
         **{field: getattr(paper, field) for field in ("title", "format", "year")},
         "ids": dict(paper.ids),
-        **{field: getattr(finding, field) for field in ("hypothesis", "verdict", "unmentioned")},
+        **{field: getattr(finding, field) for field in ("hypothesis", "verdict", "right_first", "unmentioned")},
         "asks_for": question_of(finding.hypothesis).kind,
         "summary": summary(finding),
         "n_sentences": len(paper.sentences),

@@ -10,7 +10,7 @@ from evidencebench.systems.relevance import abbreviations, beginning_with, forms
 
 # Beginnings of words that say the same in end matter: who paid, which interests, whose approval, which register.
 _ALIKE = (
-    ("fund", "financ", "sponso", "grant", "suppor"),
+    ("fund", "financ", "sponso", "grant", "suppor", "paid"),
     ("confli", "compet", "intere", "disclo", "declar"),
     ("ethic", "ethica", "approv", "consen"),
     ("regist", "isrctn", "nct"),

@@ -17,7 +17,7 @@ from evidencebench.files.disk import read_bytes
 from evidencebench.models.embedding.local import PinnedDigest
 from evidencebench.models.model_card import CARD, ModelCard, card_digest, read_model_card
 from evidencebench.query import AspectScope, Kind, Query, Wish
-from evidencebench.system import Brief, PaperChance, Ranking, Traits
+from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking, Traits
 from evidencebench.systems.cues import Cues
 from evidencebench.systems.diverse import discounted_order
 from evidencebench.systems.features import (
@@ -27,9 +27,9 @@ from evidencebench.systems.features import (
     Feature,
     feature_table,
 )
-from evidencebench.systems.fusion import standard_scores
+from evidencebench.systems.fusion import scores_of, standard_scores
 from evidencebench.systems.paper_columns import PaperColumns, columns_of
-from evidencebench.systems.question import QuestionKind, question_of
+from evidencebench.systems.question import QuestionKind, asked_thing, question_of
 from evidencebench.systems.relevance import topic_roots
 from evidencebench.systems.reporting import items_asked
 from evidencebench.systems.trees import Forest
@@ -261,12 +261,10 @@ def is_like_trial(sentences: tuple[str, ...]) -> bool:
 
 
 def asked_for(query: Query) -> Asks:
-    """Return whether a query asks for a comparison, or an effect in a trial, or for anything else."""
+    """Return whether a query asks for an effect in a paper like a trial's, or for anything else."""
     question = question_of(query.hypothesis)
-    if question.kind is not QuestionKind.EFFECT or (items_asked(query.hypothesis) and not question.is_split):
-        return "questions"
-    compares = question.is_split and question.comparator
-    return "effects" if compares or is_like_trial(query.sentences) else "questions"
+    is_effect = question.kind is QuestionKind.EFFECT and (question.is_split or not items_asked(query.hypothesis))
+    return "effects" if is_effect and is_like_trial(query.sentences) else "questions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,16 +280,24 @@ class Finder:
     wish that the model was not trained for is served by the rules of `Cues`.
     """
 
-    model: Path | None = None  # a folder that `train finder` wrote; None: the models that come with the package
+    # A folder that `train finder` wrote: of questions, which is asked those, or of effects, which is asked everything.
+    model: Path | None = None  # None: the models that come with the package
+    # What is asked beside the model of questions, such as minilm: its scores count as much. Effects need none.
+    meaning: NamedSystem | None = None
     wish: Wish | None = None  # None: what the query says, and "study" where it says nothing, as in the published files
     _cards: Mapping[Asks, tuple[Path, PinnedDigest]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        own = None if self.model is None else Path(self.model)
-        folders: dict[Asks, Path] = {"effects": own or SHIPPED, "questions": own or SHIPPED_FOR_QUESTIONS}
-        pinned = {folder: PinnedDigest(folder, partial(card_digest, folder)) for folder in folders.values()}
-        object.__setattr__(self, "_cards", {asks: (folder, pinned[folder]) for asks, folder in folders.items()})
-        for asks in folders:
+        cards: dict[Asks, tuple[Path, PinnedDigest]] = {
+            "effects": _pinned(SHIPPED),
+            "questions": _pinned(SHIPPED_FOR_QUESTIONS),
+        }
+        if self.model is not None:
+            own = _pinned(Path(self.model))
+            is_for_questions = load_finder(own[0], own[1].digest()).card.asks == "questions"
+            cards |= {"questions": own} if is_for_questions else {"effects": own, "questions": own}
+        object.__setattr__(self, "_cards", cards)
+        for asks in cards:
             self._load(asks)
 
     @property
@@ -299,7 +305,7 @@ class Finder:
         return Traits(
             reads_brief=True,
             versions=self._versions,
-            trained_on=lambda: self._load("effects").card.trained_on,
+            trained_on=lambda: set().union(*(self._load(asks).card.trained_on for asks in self._cards)),
             chances=self.chances,
             answers=self.answers,
         )
@@ -308,7 +314,7 @@ class Finder:
         wish = self._wish_of(query)
         asks = self._asks(query, wish)
         if asks == "questions" or not query.n_beside:
-            return Ranking(sentences=_order(self._load(asks), wish, query, brief.scope))
+            return Ranking(sentences=_order(self._load(asks), wish, query, brief.scope, self._meant(asks, query)))
         # For effects, the running text alone is what the model was trained on.
         order = _order(self._load(asks), wish, _running_text(query), brief.scope)
         chances = self.chances(query)
@@ -325,7 +331,7 @@ class Finder:
         wish = self._wish_of(query)
         asks = self._asks(query, wish)
         if asks == "questions" or not query.n_beside:
-            return _chances(self._load(asks), wish, query)
+            return _chances(self._load(asks), wish, query, self._meant(asks, query))
         of_text = _chances(self._load(asks), wish, _running_text(query))
         if of_text is None:
             return None
@@ -344,26 +350,37 @@ class Finder:
         if verdict is None or not query.sentences:
             return None
         _, paper, scores = _score(model, wish, query, "all")
-        return verdict.chance(paper_signs(scores, parts_held(paper.relevance, verdict.common)), paper.n)
+        signs = paper_signs(scores, parts_held(paper.relevance, verdict.common))
+        return verdict.chance(signs, paper.n, asked_thing(query.hypothesis))
+
+    def _meant(self, asks: Asks, query: Query) -> tuple[float, ...]:
+        """Return what the system asked beside says of each line; nothing where none is asked."""
+        if self.meaning is None or self._load(asks).card.asks == "effects":
+            return ()
+        return tuple(scores_of(self.meaning.rank(query, Brief(budget=None)), len(query.sentences)).tolist())
 
     def _wish_of(self, query: Query) -> Wish:
         return self.wish or query.wish or "study"
 
     def _asks(self, query: Query, wish: Wish) -> Asks:
-        """Return which model is asked; a model of the user's own is asked everything."""
-        if self.model is not None:
+        """Return which model is asked; one of the user's own that stands for both reads all lines."""
+        if self._cards["effects"] is self._cards["questions"]:
             return "questions"
         return asked_for(_running_text(query)) if wish == "answer" else "effects"
 
     def _versions(self) -> dict[str, str]:
-        if self.model is not None:
-            folder, card = self._cards["effects"]
-            return {f"model {folder}": f"sha256:{card.digest()}"}
-        return {f"the finder's model of {asks}": f"sha256:{card.digest()}" for asks, (_, card) in self._cards.items()}
+        return {
+            f"model {folder}" if folder == self.model else f"the finder's model of {asks}": f"sha256:{card.digest()}"
+            for asks, (folder, card) in self._cards.items()
+        }
 
     def _load(self, asks: Asks) -> FinderModel:
         folder, card = self._cards[asks]
         return load_finder(folder, card.digest())
+
+
+def _pinned(folder: Path) -> tuple[Path, PinnedDigest]:
+    return folder, PinnedDigest(folder, partial(card_digest, folder))
 
 
 @lru_cache(maxsize=4)
@@ -383,20 +400,22 @@ def _may_answer_beside(query: Query) -> bool:
     return bool((2 * held >= max(1, len(words))).any())
 
 
-def _chances(model: FinderModel, wish: Wish, query: Query) -> list[float] | None:
+def _chances(model: FinderModel, wish: Wish, query: Query, meant: tuple[float, ...] = ()) -> list[float] | None:
     table = model.card.calibrations.get(wish)
     if table is None:
         return None
-    article, _, scores = _score(model, wish, query, "all")
+    article, _, scores = _score(model, wish, query, "all", meant)
     chances = np.zeros(len(query.sentences))
     chances[article] = table.chances(scores)
     return [float(chance) for chance in chances]
 
 
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
-def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[int, ...]:
+def _order(
+    model: FinderModel, wish: Wish, query: Query, scope: AspectScope, meant: tuple[float, ...] = ()
+) -> tuple[int, ...]:
     if any(member.wish == wish for member in model.card.members):
-        article, paper, scores = _score(model, wish, query, scope)
+        article, paper, scores = _score(model, wish, query, scope, meant)
         order = np.argsort(-scores, kind="stable").tolist()
         if strength := model.card.strengths[wish]:
             order = discounted_order(np.exp(standard_scores(scores)), paper.similarity.row, strength=strength)
@@ -410,9 +429,16 @@ def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> 
 
 
 @lru_cache(maxsize=4)
-def _score(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[slice, PaperColumns, Floats]:
+def _score(
+    model: FinderModel, wish: Wish, query: Query, scope: AspectScope, meant: tuple[float, ...] = ()
+) -> tuple[slice, PaperColumns, Floats]:
     article, paper = _read(query, wish)
-    return article, paper, model.scores(paper, wish, scope)
+    scores = model.scores(paper, wish, scope)
+    if meant:  # the order changes, and not what the first, the second and so on are worth
+        worth = standard_scores(scores) + standard_scores(np.array(meant[article]))
+        best_first = np.argsort(-scores, kind="stable")
+        scores = reordered(scores, best_first, worth[best_first])
+    return article, paper, scores
 
 
 @lru_cache(maxsize=2)

@@ -141,6 +141,16 @@ def is_statement(text: str) -> bool:
     return len(words) >= _LEAST_STATED and not _ASKS.match(text) and not text.rstrip().endswith("?")
 
 
+def asked_thing(text: str) -> str:
+    """Return what a question asks for, as `QuestionKind` has it, or ``"claim"`` where it has no parts.
+
+    >>> asked_thing("Does tea lower pressure?"), asked_thing("Word order was modelled first by its authors")
+    ('effect', 'claim')
+    """
+    question = question_of(text)
+    return str(question.kind) if question.is_split or question.kind is not QuestionKind.EFFECT else "claim"
+
+
 def _parsed(plain: str) -> ParsedQuestion:
     bare, comparator, n_denials = _bare(plain)
     versus = _COMPARED.search(bare)

@@ -1,6 +1,7 @@
 """Train a finder."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -37,7 +38,7 @@ from evidencebench.systems.finder import (
     predicted,
     reordered,
 )
-from evidencebench.systems.question import question_of
+from evidencebench.systems.question import asked_thing, question_of
 from evidencebench.systems.trees import Forest, Tree, mean_forest
 from evidencebench.systems.verdict import VerdictWeights, paper_signs, parts_held
 from evidencebench.systems.words import Flags, Floats, Indices
@@ -65,6 +66,7 @@ WORDINGS: Mapping[str, str] = MappingProxyType(
 class FinderExample:
     table: Table
     shares: dict[AspectScope, Floats]  # for each scope that has aspects, the share of them that each sentence states
+    thing: str = ""  # what is asked for
     of_parts: Sequence[float] = ()  # the signs of the paper that need no scores
     is_foreign: bool = False  # whether the paper is another than the one that is asked about, so that nothing answers
     is_absent: bool = False  # whether the paper is the one that is asked about, and does not answer
@@ -134,6 +136,7 @@ def finder_examples(
                     example = FinderExample(
                         table=np.zeros((0, len(columns)), np.float32),  # it is read from the file below
                         shares={} if offset is None else _shares(instance, paper.n, offset),
+                        thing=asked_thing(query.hypothesis),
                         of_parts=parts_held(paper.relevance, foreign.common) if foreign.common else (),
                         is_foreign=offset is None,
                         is_absent=offset == 0 and not instance.labels.aspects,
@@ -232,6 +235,7 @@ _BLOCK = 100_000  # how many sentences a ridge regression reads at a time
 
 # The table of chances: steps of at least 2 percent, of at least so many sentences.
 _STEPS, _LEAST_OF_STEP = 50, 40
+_LEAST_OF_THING = 20  # questions of a kind, to say how often they are right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,12 +345,13 @@ def fit_finder(
             on_progress(next(numbers), n_all, "fitting trees")
         order = {}
         if of_folds and MIXED[wish] and common.get(wish):
-            if verdict := _fitted_verdict(chain(*of_folds), common[wish], asks):
-                verdicts[wish] = verdict
+            verdict = _fitted_verdict(chain(*of_folds), common[wish], asks)
             if asks == "effects":
                 file, sha256 = named(_fit_order(chain(*of_folds), seed=seed))
                 order = {"order": file, "order_sha256": sha256}
                 of_folds = _ordered(of_folds, seed=seed)
+            if verdict:
+                verdicts[wish] = msgspec.structs.replace(verdict, right_first=_right_first(chain(*of_folds)))
         if own := [one for one in chain(*of_folds) if not (one.example.is_foreign or one.example.is_absent)]:
             is_evidence = np.concatenate([one.example.is_evidence for one in own])
             calibrations[wish] = calibrated(np.concatenate([one.scores for one in own]), is_evidence)
@@ -495,6 +500,15 @@ def _fitted_verdict(all_told: Iterable[_Told], common: Mapping[str, float], asks
             group.append(paper_signs(one.scores, one.example.of_parts))
     other = foreign + absent * max(1, len(foreign) // max(1, len(absent)))
     return fit_verdict(np.array(own), np.array(other), common, asks) if own and other else None
+
+
+def _right_first(all_told: Iterable[_Told]) -> dict[str, float]:
+    """Return how often the first line was an answer, by what was asked; of few questions, nothing is said."""
+    right = defaultdict[str, list[bool]](list)
+    for one in all_told:
+        if len(one.scores) and not (one.example.is_foreign or one.example.is_absent):
+            right[one.example.thing].append(bool(one.example.is_evidence[one.scores.argmax()]))
+    return {thing: float(np.mean(of)) for thing, of in sorted(right.items()) if len(of) >= _LEAST_OF_THING}
 
 
 def _ordered(folds: Sequence[Sequence[_Told]], *, seed: int) -> list[list[_Told]]:
