@@ -63,6 +63,7 @@ from evidencebench import (
     answer_instance,
     answers_from,
     answers_of,
+    answers_of_frame,
     compare,
     cross_validate,
     evaluate,
@@ -114,6 +115,87 @@ def test_any_object_that_ranks_is_a_system() -> None:
     assert found.sentences[0] == len(SAMPLE[0].query.sentences) - 1
 
 
+ORDERED: dict[str, Callable[[list[int]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "array": np.array,
+    "array of numbers in an order": lambda order: np.argsort(np.argsort(order)),
+    "generator": lambda order: (index for index in order),
+    "dict's keys": lambda order: dict.fromkeys(order).keys(),
+    "ranking": lambda order: Ranking(sentences=tuple(order)),
+    "scores": lambda order: {index: -place for place, index in enumerate(order)},
+}
+
+
+def last_first(query: Query) -> list[int]:
+    return list(range(len(query.sentences)))[::-1]
+
+
+class Ordered:
+    """Ranks the last sentence first, in a form that any library might give."""
+
+    def __init__(self, form: str) -> None:
+        self.form = form
+
+    def rank(self, query: Query, _: Brief) -> Any:
+        return ORDERED[self.form](last_first(query))
+
+
+@pytest.mark.parametrize("form", ORDERED)
+def test_what_has_an_order_ranks_whoever_gives_it(form: str, tmp_path: Path) -> None:
+    system = Ordered(form)
+    expected = recall(Ordered("ranking"))
+    assert recall(system.rank) == expected
+    assert recall(system) == expected
+    assert recall({one.id: system.rank(one.query, Brief(budget=None)) for one in SAMPLE}) == expected
+    (found,) = Experiment({"mine": system}, SAMPLE, tasks=TASK, controls=(), folder=tmp_path).scored.scores.values()
+    assert found[TASK.name].scores["aspect_recall"].mean() == expected
+
+
+def test_only_a_set_has_no_order() -> None:
+    of_set = recall(lambda query, _: set(last_first(query)))
+    assert of_set == recall(lambda query, _: frozenset(last_first(query))) != recall(Ordered("list"))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda query: [0.5] * len(query.sentences), "got 0.5; of scores, one a sentence, rank_by_score"),
+        (
+            lambda query: [index % 3 for index in last_first(query)],
+            "one a sentence, of which some are equal; of scores",
+        ),
+        (lambda _: [True, False], r"whole numbers.*got True"),
+        (lambda _: np.zeros((2, 2), int), "whole numbers"),
+    ],
+)
+def test_ratings_are_no_indices(given: Callable[[Query], Any], message: str) -> None:
+    with pytest.warns(EvidenceWarning, match=message):
+        assert recall(lambda query, _: given(query)) == 0
+
+
+def test_columns_and_frames_are_read_as_what_they_are() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    torch = pytest.importorskip("torch")
+    expected = recall(Ordered("list"))
+    for form in (pandas.Series, polars.Series, torch.tensor):
+        assert recall(lambda query, _, form=form: form(last_first(query))) == expected
+    columns = {"qid": [FIRST, FIRST], "docno": ["2", "4"], "score": [2.0, 1.0]}
+    for frame in (pandas.Series({FIRST: [2, 4]}), pandas.DataFrame(columns), polars.DataFrame(columns)):
+        with pytest.raises(TypeError, match=r"is data; give a dict .*answers_of_frame"):
+            recall(frame)
+    for of_frame, message in {
+        "score": (
+            polars.DataFrame(columns | {"score": [None, 1.0]}),
+            "'2': expected a finite number as score, got None",
+        ),
+        "lazy": (polars.DataFrame(columns).lazy(), "got LazyFrame; collect it first"),
+        "dict": (columns, "data frame, got dict"),
+    }.values():
+        with pytest.raises(AnswerError, match=message):
+            answers_of_frame(of_frame)
+
+
 @pytest.mark.parametrize(
     ("system", "message"),
     [
@@ -143,11 +225,18 @@ def test_an_object_is_run_into_a_file_under_the_name_and_options_that_make_it_ag
         execute(Longest(), SAMPLE, tmp_path / "own.jsonl")
 
 
-def test_an_object_that_no_header_can_describe_or_no_process_can_make_is_refused_in_words(tmp_path: Path) -> None:
+def test_an_object_with_attributes_is_known_by_them_and_none_is_written(tmp_path: Path) -> None:
     system = Backwards()
-    system.depth = 3  # type: ignore[attr-defined]
-    with pytest.raises(TypeError, match="Backwards is no dataclass"):
+    system.key = "sk-secret"  # type: ignore[attr-defined]
+    for _ in range(2):
         execute(system, SAMPLE, tmp_path / "run.jsonl")
+    assert "secret" not in (tmp_path / "run.jsonl").read_text()
+    system.key = "sk-other"  # type: ignore[attr-defined]
+    with pytest.raises(RunMismatchError, match="attributes was 'sha256:"):
+        execute(system, SAMPLE, tmp_path / "run.jsonl")
+
+
+def test_an_object_that_no_process_can_make_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(SystemSpecError, match="one process, got jobs=2; name it by a specification"):
         execute(BM25(), SAMPLE, tmp_path / "run.jsonl", jobs=2)
 
@@ -383,7 +472,7 @@ def test_a_function_sees_no_labels_and_may_say_what_it_reads() -> None:
 
 
 def test_a_function_that_gives_no_answer_has_failed() -> None:
-    for wrong, error in ((None, "TypeError: .*answer, got None"), ("4", "AnswerError: .*'4'")):
+    for wrong, error in ((None, "AnswerError: .*got None"), ("4", "AnswerError: .*'4'")):
         with pytest.warns(EvidenceWarning, match=error):
             recall(lambda *_, it=wrong: it, SAMPLE[:1])
     with pytest.raises(TypeError, match="def or lambda, got partial"):
@@ -474,13 +563,13 @@ def test_an_error_of_a_system_is_told_with_its_place_kept_and_raised_on_request(
 
 def test_an_answer_that_is_no_ranking_is_told_with_the_function_that_gave_it() -> None:
     def rank(*_: object) -> Any:
-        return [1, 2, 3]
+        return "1, 2, 3"
 
     mine = SimpleNamespace(rank=rank)
-    told = rf"got list \({re.escape(__file__)}:{line_of(rank)}\); evaluate"
+    told = rf"got '1, 2, 3' \({re.escape(__file__)}:{line_of(rank)}\); evaluate"
     with pytest.warns(EvidenceWarning, match=told):
         evaluate({"mine": mine}, "sample", "er_at_10")
-    with pytest.raises(TypeError, match="Ranking"):
+    with pytest.raises(AnswerError, match="Ranking"):
         evaluate({"mine": mine}, "sample", "er_at_10", raise_errors=True)
 
 

@@ -28,7 +28,7 @@ def versions_of_code(name: str, module: ModuleType | None, code: object = None) 
     if module is None:
         return {}
     has_file = Path(getattr(module, "__file__", None) or "").is_file()
-    digest = code_digest(module) if has_file or code is None else None
+    digest = code_digest(module, _names_in(module, name, code)) if has_file or code is None else None
     entries = {} if digest is None else {f"{CODE_OF}{name}": digest}
     if code is not None and not (has_file and isinstance(code, type)):
         compiled = hashlib.sha256("\n".join(_compiled(code)).encode()).hexdigest()
@@ -84,27 +84,36 @@ def _compiled(code: object) -> Iterator[str]:
                 yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
 
 
-_known: dict[str, tuple[ModuleSpec | None, str]] = {}
-"""Module name -> its spec and digest at its import: a file that is edited later does not change the code that runs."""
+def _names_in(module: ModuleType, name: str, code: object) -> frozenset[str]:
+    """Return what own code is called in its module: the name behind the colon, and that of the class or function."""
+    named = {name.rpartition(":")[2]} if ":" in name else set()
+    if getattr(code, "__module__", None) == module.__name__:
+        named.add(str(getattr(code, "__qualname__", "")))
+    return frozenset(one.partition(".")[0] for one in named if one)
 
 
-def code_digest(module: ModuleType) -> str | None:
+_known: dict[tuple[str, frozenset[str]], tuple[ModuleSpec | None, str]] = {}
+"""Module, names -> its spec and digest at its import: a later edit of the file does not change the code that runs."""
+
+
+def code_digest(module: ModuleType, names: frozenset[str] = frozenset()) -> str | None:
     """Return the checksum of a module's source and of all that it imports from its folder; None for this package.
 
-    The folder is the one that holds the module, or its outermost package. Of an installed module, only its own package
-    counts. Imports are read, not run, so that one by ``importlib`` does not count. An edit of a file counts once the
-    module is imported again. Raises `SystemSpecError` if a file cannot be read, or if the module comes from no file.
+    Of the module, only the statements count that ``names`` use; all of them where none is given. The folder is the one
+    that holds the module, or its outermost package. Of an installed module, only its own package counts. Imports are
+    read, not run, so that one by ``importlib`` does not count. An edit of a file counts once the module is imported
+    again. Raises `SystemSpecError` if a file cannot be read, or if the module comes from no file.
     """
     name = module.__name__
     if name.partition(".")[0] == __name__.partition(".")[0]:
         return None
-    known = _known.get(name)
+    known = _known.get((name, names))
     if known is None or known[0] is not module.__spec__:  # another spec, if the module was imported again
-        known = _known[name] = (module.__spec__, _digest(module))
+        known = _known[name, names] = (module.__spec__, _digest(module, names))
     return known[1]
 
 
-def _digest(module: ModuleType) -> str:
+def _digest(module: ModuleType, names: frozenset[str]) -> str:
     if not getattr(module, "__file__", None):
         raise SystemSpecError(
             f"own code '{module.__name__}': expected a module that comes from a file, whose checksum the header holds; "
@@ -126,6 +135,7 @@ def _digest(module: ModuleType) -> str:
             content = path.read_bytes()
         except OSError as error:
             raise SystemSpecError(f"own code '{name}': {path} cannot be read: {error.strerror}") from error
+        content = _used(content, names) if path == source else content
         digests[name] = hashlib.sha256(content).hexdigest()
         package = name if path.name == _PACKAGE else name.rpartition(".")[0]
         waiting += [
@@ -136,6 +146,44 @@ def _digest(module: ModuleType) -> str:
     # The module's own name is left out: a module that is found by its file may have any name.
     lines = [digests.pop(module.__name__), *(f"{name} {digest}" for name, digest in sorted(digests.items()))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _used(content: bytes, names: frozenset[str]) -> bytes:
+    """Return the statements of a module that some names use, in order; all of it where it does not define them."""
+    try:
+        statements = ast.parse(content).body
+    except (SyntaxError, ValueError):
+        return content
+    defining: dict[str, list[ast.stmt]] = {}
+    for statement in statements:
+        for name in _defined_by(statement):
+            defining.setdefault(name, []).append(statement)
+    if not names or not names <= defining.keys():
+        return content
+    used, waiting = set[ast.stmt](), list(names)
+    while waiting:
+        for statement in defining.pop(waiting.pop(), []):
+            used.add(statement)
+            waiting += [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    used.update(defining.get("*", []))
+    return "\n".join(ast.unparse(statement) for statement in statements if statement in used).encode()
+
+
+def _defined_by(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module defines or changes."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    names = set[str]()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):  # as TABLE["a"] = 1
+            names |= {inner.id for inner in ast.walk(node.value) if isinstance(inner, ast.Name)}
+    return names
 
 
 def _imported_names(content: bytes, package: str) -> Iterator[str]:

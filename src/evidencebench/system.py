@@ -2,14 +2,16 @@
 
 import math
 import operator
+import re
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, is_dataclass
 from inspect import getattr_static
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, SupportsIndex, cast, get_args
 
-from evidencebench.errors import OutOfRangeError, SystemSpecError
+from evidencebench.errors import AnswerError, OutOfRangeError, SystemSpecError
 from evidencebench.provenance import library_versions, merged_versions, versions_of_code
 from evidencebench.query import AspectScope, Query
 from evidencebench.tables import Cell, excerpt_html
@@ -310,7 +312,8 @@ class NamedSystem:
         """Return its answer to another system, in plain numbers; raises if it is given the labels."""
         if self.knows_labels:
             raise SystemSpecError(f"system '{self.name}' is given the labels, so no other system may ask it")
-        return plain_ranking(cast("System", self.system).rank(query, brief), len(query.sentences), self.name)
+        answer = cast("System", self.system).rank(query, brief)
+        return plain_ranking(answer, len(query.sentences), self.name, query.instance_id)
 
     def chances(self, query: Query) -> tuple[float, ...] | None:
         """Return how likely each sentence is evidence, in plain numbers; None where it does not say.
@@ -341,10 +344,88 @@ class NamedSystem:
         return told
 
 
-def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
+# Plain digits only: int() would also take 1_0 and digits of other scripts, and fails at thousands of digits.
+_INDEX_DIGITS = re.compile(r"[0-9]{1,18}")
+_EXPECTED = "expected sentence indices, the best first, {index: score}, or a Ranking"
+_OF_SCORES = "; of scores, one a sentence, rank_by_score makes a ranking"
+
+
+def ranking_from(given: object, instance_id: str) -> Ranking:
+    """Return an answer as a `Ranking`; raise `AnswerError` where it is none.
+
+    What has an order ranks, the best first: a list, a tuple, an array, a column of a frame, a generator, a dict's keys.
+    A set has none. A dict of sentence -> score ranks by score, where a sentence is its index, as a number or as text,
+    or ``id#00042``.
+    """
+    match given:
+        case Ranking():
+            return given
+        case Mapping():
+            return _ranking_by_score(instance_id, given)
+        case str() | bytes() | None:
+            raise AnswerError(f"{_EXPECTED}, got {given!r}")
+        case AbstractSet() if not isinstance(given, KeysView):
+            return Ranking(sentences=tuple(map(_index, given)), ordered=False)
+        case Iterable() if not hasattr(given, "columns"):
+            return Ranking(sentences=tuple(map(_index, given)))
+    raise AnswerError(f"{_EXPECTED}, got {type(given).__name__}")
+
+
+def _ranking_by_score(instance_id: str, given: Mapping[object, object]) -> Ranking:
+    pairs = []
+    for sentence, score in given.items():
+        if isinstance(score, str | bytes):  # float() would take 1_0, and the digits of every script
+            raise AnswerError(f"{sentence!r}: expected a number as score, got {score!r}")
+        try:
+            number = float(score)  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise AnswerError(f"{sentence!r}: expected a number as score: {error}") from error
+        if not math.isfinite(number):
+            raise AnswerError(f"{sentence!r}: expected a finite score, got {number}")
+        try:
+            index = index_in(sentence, instance_id) if isinstance(sentence, str) else _index(sentence)
+        except ValueError as error:
+            raise AnswerError(str(error)) from error
+        pairs.append((-number, index))
+    return ranking_of(pairs)
+
+
+def ranking_of(pairs: list[tuple[float, int]]) -> Ranking:
+    """Return sentences, given as (minus the score, index), by score, ties by index."""
+    pairs.sort()
+    return Ranking(sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs))
+
+
+def index_in(sentence: str, instance_id: str) -> int:
+    """Return the index in the name of a sentence, such as ``42`` or ``id#00042``; raises `ValueError`."""
+    paper, mark, digits = sentence.rpartition("#")
+    if mark and paper != instance_id:
+        raise ValueError(
+            f"expected a sentence of '{instance_id}', got '{sentence}'; each hypothesis is answered from its own paper"
+        )
+    if not _INDEX_DIGITS.fullmatch(digits):
+        raise ValueError(f"expected the index of a sentence in the digits 0 to 9, or id#index, got '{sentence}'")
+    return int(digits)
+
+
+def _index(given: object) -> int:
+    try:
+        if not isinstance(given, bool):
+            return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    hint = _OF_SCORES if isinstance(given, float) else ""
+    raise AnswerError(f"expected whole numbers, the indices of sentences, got {given!r}{hint}")
+
+
+def plain_ranking(given: object, n_sentences: int, system: str, instance_id: str = "") -> Ranking:
     """Return a checked answer in plain Python numbers, as a run holds them; ``system`` is its name, for messages."""
-    if not isinstance(answer, Ranking):
-        raise TypeError(f"expected a Ranking, such as Ranking(sentences=(4, 0)), got {type(answer).__name__}")
+    answer = ranking_from(given, instance_id)
+    is_one_a_sentence = answer is not given and answer.scores is None and len(answer.sentences) == n_sentences
+    if is_one_a_sentence and len(set(answer.sentences)) < n_sentences:
+        raise AnswerError(
+            f"{_EXPECTED}, got {n_sentences} numbers, one a sentence, of which some are equal{_OF_SCORES}"
+        )
     scores = None if answer.scores is None else tuple(map(float, answer.scores))
     if scores is not None and not all(map(math.isfinite, scores)):
         raise ValueError("expected finite scores")

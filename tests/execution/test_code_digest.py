@@ -85,3 +85,45 @@ def test_this_package_has_none_and_what_comes_from_no_file_is_refused() -> None:
     assert code_digest(bm25) is None
     with pytest.raises(SystemSpecError, match="'typed'"):
         code_digest(ModuleType("typed"))
+
+
+SCRIPT = """\
+import math
+from aside import WORD
+TABLE = {}
+TABLE["a"] = 1
+def helper():
+    return TABLE, WORD
+class Mine:
+    def rank(self, query, brief):
+        return helper()
+class Other:
+    depth = 1
+print("scores")
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "counts"),
+    [
+        ("depth = 1", "depth = 2", False),
+        ('print("scores")', 'print("other words")', False),
+        ("import math", "import json", False),
+        ("class Other", "# a remark\nclass Other", False),
+        ("return helper()", "return helper() or []", True),
+        ("return TABLE, WORD", "return WORD, TABLE", True),
+        ('TABLE["a"] = 1', 'TABLE["a"] = 2', True),
+    ],
+)
+def test_of_a_script_what_a_system_uses_counts_and_nothing_else(
+    old: str, new: str, folder: Path, capsys: pytest.CaptureFixture[str], *, counts: bool
+) -> None:
+    (folder / "alone.py").write_text(SCRIPT)
+    before = code_digest(imported("alone"), frozenset({"Mine"}))
+    (folder / "alone.py").write_text(SCRIPT.replace(old, new))
+    assert (code_digest(imported("alone"), frozenset({"Mine"})) != before) == counts
+    (folder / "alone.py").write_text(SCRIPT)
+    (folder / "aside.py").write_text("WORD = 2\n")
+    assert code_digest(imported("alone"), frozenset({"Mine"})) != before
+    assert code_digest(imported("alone"), frozenset({"Missing"})) == code_digest(imported("alone"))
+    assert capsys.readouterr().out

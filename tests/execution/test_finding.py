@@ -78,7 +78,7 @@ def test_of_a_short_text_none_is_said_of_less_than_of_a_whole_paper() -> None:
     of_short, of_whole = (find_evidence(read_content(text, name="tea.txt"), question) for text in (short, whole))
     assert (of_short.verdict, of_whole.verdict) == (PaperVerdict.UNSURE, PaperVerdict.NONE)
     assert of_short.chance == pytest.approx(of_whole.chance, rel=0.1)
-    of_other = find_evidence(of_short.paper, "Does ginseng improve sleep of shift workers compared with placebo?")
+    of_other = find_evidence(of_short.paper, "Does dexamethasone prevent vomiting in adults after surgery?")
     assert of_other.verdict is PaperVerdict.NONE
 
 

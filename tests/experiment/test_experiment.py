@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -228,8 +229,20 @@ def test_code_of_a_notebook_is_known_by_what_it_does(tmp_path: Path) -> None:
             Experiment([typed(n)], "sample", tasks="er_at_10", controls=(), folder=tmp_path).run()
         with pytest.raises(RunMismatchError, match="typed_into_a_notebook:mine"):
             Experiment([typed(4)], "sample", tasks="er_at_10", controls=(), folder=tmp_path).run()
+        how: dict[str, Any] = {"tasks": "er_at_10", "controls": (), "folder": tmp_path}
+        with pytest.raises(RunMismatchError, match=r"overwrite=True"):
+            Experiment([typed(4)], "sample", **how).table()
+        edited = Experiment([typed(4)], "sample", overwrite=True, **how)
+        assert edited.table().text() == edited.run().table().text()  # it is made anew once
+        assert Experiment([typed(4)], "sample", **how).table().text() == edited.table().text()
     finally:
         del sys.modules["typed_into_a_notebook"]
+
+
+def test_what_cannot_be_run_is_told_when_the_experiment_is_made() -> None:
+    for given in (3, partial(print)):
+        with pytest.raises(TypeError, match="expected"):
+            Experiment({"mine": given}, "sample")  # type: ignore[dict-item] # as a user might
 
 
 def test_a_warning_names_the_line_that_the_user_wrote() -> None:

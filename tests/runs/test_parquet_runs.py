@@ -85,7 +85,7 @@ def there_and_back(content: bytes) -> bytes:
     ("columns", "words"),
     [
         ({"id": ["a"], "hypothesis": ["b"]}, "no answers"),
-        ({"id": ["a"]}, r"run\.parquet: .*sentences, error; expected a run"),
+        ({"id": ["a"]}, r"run\.parquet: has no column sentences; expected a run"),
         ({"id": ["a"], "sentences": ["b"], "error": ["c"]}, "cannot be read"),
         ({"id": [None], "sentences": [[1]], "error": [None]}, "`id`"),
         ({"id": ["a"], "sentences": [[None]], "error": [None]}, "`null`"),
@@ -134,3 +134,18 @@ def test_a_damaged_file_never_gives_other_answers(run_path: Path, tmp_path: Path
     path.write_bytes(content[:-20])
     with pytest.raises(RunFormatError):
         open_run(path)
+
+
+def test_columns_of_ids_and_sentences_alone_are_read_as_the_same_lines_are(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": ["a", "b"], "sentences": [[2, 4], [1]]}), tmp_path / "run.parquet")
+    (tmp_path / "run.jsonl").write_text('{"id":"a","sentences":[2,4]}\n{"id":"b","sentences":[1]}\n')
+    parquet, lines = (open_run(tmp_path / name) for name in ("run.parquet", "run.jsonl"))
+    assert [parquet.answer(name, None) for name in "ab"] == [lines.answer(name, None) for name in "ab"]
+
+
+@pytest.mark.parametrize("line", ['{"id":"a","sentences":[1],"scores":[NaN]}', '{"id":"a","sentences":[NaN]}'])
+def test_a_line_with_what_is_no_number_is_named(line: str, tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text(f'{line}\n{{"id":"b","sentences":[1]}}\n')
+    with pytest.raises(RunFormatError, match=r"run\.jsonl: line 1") as raised:
+        open_run(tmp_path / "run.jsonl")
+    assert "Extra data" not in str(raised.value)

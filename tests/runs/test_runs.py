@@ -129,8 +129,8 @@ def raises(error: Exception) -> Callable[[], Any]:
 
 RUBBISH: dict[str, Callable[[], Any]] = {
     "nothing": lambda: None,
-    "a list": lambda: [1, 2],
-    "a generator": lambda: (index for index in [1]),
+    "text": lambda: "1, 2",
+    "a mask": lambda: [True, False],
     "text for indices": lambda: Ranking(sentences=("1",)),  # type: ignore[arg-type]
     "a fraction for an index": lambda: Ranking(sentences=(1.5,)),  # type: ignore[arg-type]
     "no sentences": lambda: Ranking(sentences=None),  # type: ignore[arg-type]

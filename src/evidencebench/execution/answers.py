@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
-from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
+from evidencebench.errors import AnswerError, EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.execution.changes import ChangedInstance, with_hypothesis
 from evidencebench.execution.own_code import beginning_of, trace_of
 from evidencebench.query import Query
@@ -29,10 +29,7 @@ AnySystem: TypeAlias = NamedSystem | System | SystemFunction
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A function as a system: a list is a ranking, the best first, and a set has no order.
-
-    It may read the brief, unless its attribute ``traits`` says otherwise.
-    """
+    """A function as a system: it may read the brief, unless its attribute ``traits`` says otherwise."""
 
     function: SystemFunction
 
@@ -42,12 +39,7 @@ class _Function:
         return given
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        given = self.function(query, brief)
-        if given is None:
-            raise TypeError("expected an answer, got None")
-        if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-            return Ranking(sentences=tuple(given))
-        return cast("Ranking", answers_in({query.instance_id: given})[query.instance_id])
+        return cast("Ranking", self.function(query, brief))  # which whoever asks reads, as of any system
 
 
 def is_function(given: object) -> bool:
@@ -70,6 +62,11 @@ def named_system(system: object) -> NamedSystem:
         raise TypeError(
             f"expected a system, got the text {system!r}; make a system of it with make_system, or open the run that "
             "it names with open_run"
+        )
+    if hasattr(system, "__array__") or hasattr(system, "__dataframe__"):  # which may have a method `rank` of its own
+        raise TypeError(
+            f"expected a system or answers, got a {kind}, which is data; give a dict {{instance id: [indices]}}, or "
+            "what answers_of_frame makes of a frame of qid, docno and score"
         )
     method = "rank_knowing" if traits_of(system).knows_labels else "rank"
     if not callable(getattr(system, method, None)):
@@ -158,14 +155,15 @@ def answer_instance(system: AnySystem, instance: Instance, task: TaskOrName | No
             answer = system.system.rank_knowing(instance.labels, brief)  # type: ignore[union-attr]
         else:
             answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
-        return plain_ranking(answer, len(instance.query.sentences), system.name)
+        return plain_ranking(answer, len(instance.query.sentences), system.name, instance.id)
     except (StopError, PendingError, KeyboardInterrupt, GeneratorExit):
         raise
     except ReplyError as error:
         return Failure(error=_message(error), notes=error.notes, cause=error)
     except BaseException as error:  # noqa: BLE001 - one failing instance does not end the run, whatever its class
-        is_ours = isinstance(error, EvidenceBenchError)
-        trace = None if is_ours else trace_of(error, _ASKING) or beginning_of(getattr(system.system, "rank", None))
+        is_ours = isinstance(error, EvidenceBenchError) and type(error) is not AnswerError
+        code = getattr(system.system, "function", getattr(system.system, "rank", None))
+        trace = None if is_ours else trace_of(error, _ASKING) or beginning_of(code)
         return Failure(error=_message(error), trace=trace, cause=error)
 
 

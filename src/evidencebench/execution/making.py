@@ -1,5 +1,6 @@
 """Systems from specifications: find the code of a name, make its options from text, and describe them in a header."""
 
+import hashlib
 import inspect
 import re
 import sys
@@ -241,14 +242,19 @@ def system_from(given: str | AnySystem, *, seed: int | None = None, client: Chat
     named = named_system(with_named_parts(cast("System", given), system_from))
     kind: Any = type(given)
     known: dict[Any, str] = {SYSTEMS[name]: name for name in reversed(PACKAGED)}
-    if not is_dataclass(given) and getattr(given, "__dict__", {}):
-        raise TypeError(
-            f"system: {kind.__name__} is no dataclass, so that its options cannot stand in a run's header; make it a "
-            "frozen dataclass, whose fields are its options"
-        )
     module = None if kind in known else sys.modules[kind.__module__]
     name = known.get(kind, f"{kind.__module__}:{kind.__qualname__}")
-    return replace(named, name=name, options=all_options(named.system, {}), module=module)
+    options = all_options(named.system, {} if is_dataclass(given) else _attributes(given))
+    return replace(named, name=name, options=options, module=module)
+
+
+def _attributes(system: object) -> dict[str, Any]:
+    """Return a digest of the attributes of an object that is no dataclass: they may hold a key, so none is written."""
+    values = getattr(system, "__dict__", {})
+    plain = str | int | float | bool | None
+    told = {name: value if isinstance(value, plain) else type(value).__qualname__ for name, value in values.items()}
+    digest = hashlib.sha256(msgspec.json.encode(told, order="deterministic")).hexdigest()
+    return {"attributes": f"sha256:{digest}"} if told else {}
 
 
 def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) -> NamedSystem:

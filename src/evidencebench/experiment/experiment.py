@@ -73,6 +73,8 @@ class Experiment:
     folder
         Where the runs are kept, which the next experiment resumes: ``NAME.jsonl``, with a control
         ``NAME.wrong_hypothesis.jsonl``, with a seed above 0 ``NAME.seed1.jsonl``. None: a temporary folder.
+    overwrite
+        Whether runs that the folder holds are made anew, once; else those of other settings are an error.
     limit
         Only the first so many instances; None: all.
     rules
@@ -107,6 +109,7 @@ class Experiment:
         seeds: int | Sequence[int] = 1,
         controls: Control | Iterable[Control] | Mapping[str, Control] = "wrong_hypothesis",
         folder: PathText | None = None,
+        overwrite: bool = False,
         limit: int | None = None,
         rules: Rules = DEFAULT_RULES,
         measures: Iterable[Measure] = (),
@@ -133,6 +136,9 @@ class Experiment:
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._how: dict[str, Any] = {"jobs": jobs, "engine": engine}
         self._client, self._on_progress = client, on_progress
+        self._to_overwrite = overwrite
+        for given in self.systems.values():
+            _require_system(given)
 
     def __repr__(self) -> str:
         tasks = ", ".join(task.name for task in self.tasks)
@@ -173,9 +179,11 @@ class Experiment:
                         seed=planned.seed,
                         control=planned.control,
                         client=self._client,
+                        overwrite=self._to_overwrite,
                         on_progress=partial(self._on_progress, planned.path.stem),
                         **self._how,
                     )
+        self._to_overwrite = False
         return self
 
     def estimate(
@@ -418,6 +426,12 @@ def _named_controls(given: Control | Iterable[Control] | Mapping[str, Control]) 
 
 def _file_name(name: str) -> str:
     return re.sub(r"[^\w.=-]+", "_", name)
+
+
+def _require_system(given: Given) -> None:
+    """Raise `TypeError` for what cannot be run, when the experiment is made and not at its first table."""
+    if not isinstance(given, str | type | Path | RunFile | Mapping):
+        system_from(given)
 
 
 def _made(given: Any, seed: int) -> Any:

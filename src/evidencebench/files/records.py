@@ -126,9 +126,10 @@ class Records(Generic[H, R]):
         return tuple(self.by_id.values())
 
 
-def require_same(
-    path: Path, differing: str, advice: str = "choose another file, or start over with --overwrite"
-) -> None:
+START_OVER = "start over with --overwrite, in Python overwrite=True"
+
+
+def require_same(path: Path, differing: str, advice: str = f"choose another file, or {START_OVER}") -> None:
     if differing:
         raise RunMismatchError(f"{path}: was made with other settings: {differing}; {advice}")
 
@@ -210,7 +211,7 @@ class RecordFormat(Generic[H, R]):
             journal.begin(msgspec.json.encode(header))
             old = self.scan(path)[0]
             changes = differing(old, header) if differing else differences(asdict(old), asdict(header))
-            require_same(path, changes, f"choose another file, or {self.remedy or 'start over with --overwrite'}")
+            require_same(path, changes, f"choose another file, or {self.remedy or START_OVER}")
             yield journal
 
     def _decoded(

@@ -1,5 +1,6 @@
 """TREC: topics, qrels, runs, frames."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,10 +22,10 @@ from evidencebench.files.atomic import whole_file, whole_folder, write_whole
 from evidencebench.files.disk import PathText, read_text
 from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope
-from evidencebench.runs.formats import GivenAnswer, answers_in, index_in, open_run
+from evidencebench.runs.formats import GivenAnswer, answers_in, open_run
 from evidencebench.runs.run import Answer, RunFile
 from evidencebench.scoring.selection import check_answer
-from evidencebench.system import Ranking, require_scope
+from evidencebench.system import Ranking, index_in, require_scope
 from evidencebench.version import __version__
 from evidencebench.wording import check_type, counted, did_you_mean
 
@@ -378,7 +379,11 @@ def answers_of_frame(frame: Any) -> dict[str, dict[str, float]]:
     import narwhals as nw  # noqa: PLC0415 - an extra
 
     columns = ["qid", "docno", "score"]
-    read = nw.from_native(frame, eager_only=True)
+    try:
+        read = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        hint = "; collect it first" if hasattr(frame, "collect") else ""
+        raise AnswerError(f"frame: expected a pandas or polars data frame, got {type(frame).__name__}{hint}") from error
     if missing := [column for column in columns if column not in read.columns]:
         raise AnswerError(
             f"frame: expected the columns qid, docno and score, got {', '.join(read.columns)}; no '{missing[0]}'"
@@ -388,5 +393,7 @@ def answers_of_frame(frame: Any) -> dict[str, dict[str, float]]:
         scores = answers.setdefault(str(qid), {})
         if str(document) in scores:
             raise AnswerError(f"frame: {qid}: '{document}' occurs twice; expected one score for each sentence")
+        if not isinstance(score, int | float) or not math.isfinite(score):
+            raise AnswerError(f"frame: {qid}: '{document}': expected a finite number as score, got {score!r}")
         scores[str(document)] = float(score)
     return answers

@@ -3,10 +3,8 @@
 import codecs
 import json
 import math
-import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +18,7 @@ from evidencebench.files.disk import BROKEN_JSON, PathText
 from evidencebench.files.records import is_whole_object, lines_in, repeated_keys, with_checksum
 from evidencebench.provenance import require_extra
 from evidencebench.runs.run import RUNS, Answer, AnswerLine, Failure, RunFile, read_content, read_run
-from evidencebench.system import Ranking
+from evidencebench.system import Ranking, index_in, ranking_from, ranking_of
 from evidencebench.wording import counted
 
 # A run as Parquet, an answer a row, for tools that read columns; from it, the same run as JSON Lines comes back.
@@ -73,13 +71,15 @@ def lines_from_parquet(path: Path, content: bytes) -> bytes:
     with arrow_errors(path, "a run in Parquet", RunFormatError):
         file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
         metadata = file.schema_arrow.metadata or {}
-        needed = _schema().names[:-1] if _HEADER_KEY in metadata else ("id", "sentences", "error")
-        if missing := [name for name in needed if name not in file.schema_arrow.names]:
-            is_data = "hypothesis" in file.schema_arrow.names
+        there = file.schema_arrow.names
+        bare = ("id", "error" if "error" in there and "sentences" not in there else "sentences")
+        needed = _schema().names[:-1] if _HEADER_KEY in metadata else bare
+        if missing := [name for name in needed if name not in there]:
+            is_data = "hypothesis" in there
             what = "is data, and no answers; expected" if is_data else f"has no column {', '.join(missing)}; expected"
             raise RunFormatError(f"{path}: {what} a run, as 'evidencebench export run' writes it")
         header: bytes = metadata.get(_HEADER_KEY, b"")
-        names = [name for name in _schema().names if name in file.schema_arrow.names]
+        names = [name for name in _schema().names if name in there]
         parts = [header + b"\n"] if header else []
         for batch in file.iter_batches(_ROWS_IN_A_GROUP, columns=names, use_threads=False):
             columns = {name: batch.column(name).cast(_schema().field(name).type) for name in names}
@@ -142,87 +142,23 @@ def arrow_errors(path: Path, form: str, kind: type[EvidenceBenchError]) -> Itera
 # Answers in a dict, as Python and the tools of information retrieval hold them: indices or scores by instance.
 
 
-GivenAnswer: TypeAlias = (
-    Ranking | Failure | Sequence[int] | AbstractSet[int] | Mapping[int, float] | Mapping[str, float] | None
-)
-
-# Plain digits only: int() would also take 1_0 and digits of other scripts, and fails at thousands of digits.
-_INDEX_DIGITS = re.compile(r"[0-9]{1,18}")
-
-_EXPECTED = "expected sentence indices, {index: score}, a Ranking, or None for a failed answer"
+GivenAnswer: TypeAlias = Ranking | Failure | Iterable[int] | Mapping[int, float] | Mapping[str, float] | None
 
 
 def answers_in(given: Mapping[str, GivenAnswer]) -> dict[str, Answer]:
-    """Return instance id -> answer, by the rules for files that were made elsewhere; raises `AnswerError`.
-
-    An answer is the indices of sentences, in which the order means nothing; sentence -> score, the highest first, where
-    a sentence is its index, as a number or as text, or ``id#00042``; a `Ranking`, whose order counts; or None for an
-    answer that failed.
-    """
+    """Return instance id -> answer, as `ranking_from` reads it, or None for one that failed; raises `AnswerError`."""
     return {instance_id: _answer(instance_id, answer) for instance_id, answer in given.items()}
 
 
 def _answer(instance_id: object, given: object) -> Answer:
     if not isinstance(instance_id, str):
         raise AnswerError(f"answers: expected instance ids as keys, got {instance_id!r}")
-    match given:
-        case None:
-            return Failure(error="None among the answers")
-        case Ranking() | Failure():
-            return given
-        case Mapping():
-            return _ranking_from(instance_id, given)
-        case str() | bytes():
-            raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got the text {given!r}")
-        case Iterable():
-            return Ranking(sentences=tuple(_index(instance_id, index) for index in given), ordered=False)
-    raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got {type(given).__name__}")
-
-
-def _ranking_from(instance_id: str, given: Mapping[object, object]) -> Ranking:
-    pairs = []
-    for sentence, score in given.items():
-        if isinstance(score, str | bytes):  # float() would take 1_0, and the digits of every script
-            raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a number as score, got {score!r}")
-        try:
-            number = float(score)  # type: ignore[arg-type]
-        except (TypeError, ValueError) as error:
-            raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a number as score: {error}") from error
-        if not math.isfinite(number):
-            raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a finite score, got {number}")
-        try:
-            index = index_in(sentence, instance_id) if isinstance(sentence, str) else _index(instance_id, sentence)
-        except ValueError as error:
-            raise AnswerError(f"answers: {instance_id}: {error}") from error
-        pairs.append((-number, index))
-    return ranking_of(pairs)
-
-
-def ranking_of(pairs: list[tuple[float, int]]) -> Ranking:
-    """Return sentences, given as (minus the score, index), by score, ties by index."""
-    pairs.sort()
-    return Ranking(sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs))
-
-
-def index_in(sentence: str, instance_id: str) -> int:
-    """Return the index in the name of a sentence, such as ``42`` or ``id#00042``; raises `ValueError`."""
-    paper, mark, digits = sentence.rpartition("#")
-    if mark and paper != instance_id:
-        raise ValueError(
-            f"expected a sentence of '{instance_id}', got '{sentence}'; each hypothesis is answered from its own paper"
-        )
-    if not _INDEX_DIGITS.fullmatch(digits):
-        raise ValueError(f"expected the index of a sentence in the digits 0 to 9, or id#index, got '{sentence}'")
-    return int(digits)
-
-
-def _index(instance_id: str, given: object) -> int:
+    if given is None:
+        return Failure(error="None among the answers")
     try:
-        if not isinstance(given, bool):
-            return operator.index(given)  # type: ignore[arg-type]
-    except TypeError:
-        pass
-    raise AnswerError(f"answers: {instance_id}: expected whole numbers, the indices of sentences, got {given!r}")
+        return given if isinstance(given, Failure) else ranking_from(given, instance_id)
+    except AnswerError as error:
+        raise AnswerError(f"answers: {instance_id}: {error}") from error
 
 
 # Answers made elsewhere: a plain ``{id: [indices]}`` JSON, or a TREC run. Both become a `RunFile` without a header.
@@ -304,8 +240,11 @@ def _is_answer_line(line: bytes) -> bool:
     try:
         members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except BROKEN_JSON:
-        return False
-    return "id" in members and ("sentences" in members or "error" in members)
+        try:
+            members = json.loads(line)  # takes NaN, of which the reader of answers then tells
+        except (ValueError, RecursionError):
+            return False
+    return isinstance(members, dict) and "id" in members and ("sentences" in members or "error" in members)
 
 
 def _read_plain(path: Path, content: bytes) -> RunFile:

@@ -13,7 +13,7 @@ from evidencebench.wording import counted
 _REPLY_KINDS = {"refused": "refused", "truncated": "cut"}  # other classes of replies are unreadable
 _REPLY_CLASS = re.compile(r"\b(refused|truncated|unparseable|empty|out_of_range): ")
 _KINDS = ("own code", "server", "refused", "cut", "unreadable", "other")
-_OF_OWN_CODE = {"OutOfRangeError", "ProgramError", "WorkerError"}
+_OF_OWN_CODE = {"AnswerError", "OutOfRangeError", "ProgramError", "WorkerError"}
 
 _LONGEST = 1000  # characters of an error; a run of others may hold any number
 

@@ -18,7 +18,7 @@ from evidencebench.runs.run import RunFile
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.significance import Name
 from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.system import Ranking, Traits, traits_of
+from evidencebench.system import Traits, traits_of
 from evidencebench.wording import counted
 
 # This share of the answers stands for all of them.
@@ -123,13 +123,13 @@ def _is_system(source: object) -> bool:
 def _ranks_all(source: object) -> bool:
     if isinstance(source, RunFile):
         return not traits_of_run(source).selects
+    if isinstance(source, Mapping):  # answers that are there may name as many as they like
+        return False
     return not (_is_system(source) and named_system(source).selects)
 
 
 def _is_bare(source: object) -> bool:
-    if isinstance(source, RunFile):
-        return source.is_bare
-    return isinstance(source, Mapping) and not any(isinstance(one, Mapping | Ranking) for one in source.values())
+    return isinstance(source, RunFile) and source.is_bare
 
 
 def _look_ranked(scores: TaskScores) -> bool:
