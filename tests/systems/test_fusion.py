@@ -127,8 +127,8 @@ def test_an_answer_of_another_paper_or_of_no_form_is_an_error(system: str) -> No
         around(Ranking(sentences=(-1,))).rank(paper(3), BRIEF)
     with pytest.raises(ValueError, match="finite"):
         around(Ranking(sentences=(0,), scores=(math.nan,))).rank(paper(3), BRIEF)
-    with pytest.raises(TypeError, match=r"Ranking.*got list"):
-        around([0, 1]).rank(paper(3), BRIEF)  # type: ignore[arg-type]
+    with pytest.raises(AnswerError, match=r"Ranking.*got '0, 1'"):
+        around("0, 1").rank(paper(3), BRIEF)  # type: ignore[arg-type]
 
 
 def test_a_system_that_knows_the_labels_is_not_asked_by_another() -> None:

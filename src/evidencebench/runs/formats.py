@@ -74,8 +74,8 @@ def lines_from_parquet(path: Path, content: bytes) -> bytes:
         there = file.schema_arrow.names
         bare = ("id", "error" if "error" in there and "sentences" not in there else "sentences")
         needed = _schema().names[:-1] if _HEADER_KEY in metadata else bare
-        if missing := [name for name in needed if name not in there]:
-            is_data = "hypothesis" in there
+        missing, is_data = [name for name in needed if name not in there], "hypothesis" in there
+        if missing or is_data:
             what = "is data, and no answers; expected" if is_data else f"has no column {', '.join(missing)}; expected"
             raise RunFormatError(f"{path}: {what} a run, as 'evidencebench export run' writes it")
         header: bytes = metadata.get(_HEADER_KEY, b"")
