@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import importlib.util
+import inspect
 import site
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +22,7 @@ _PACKAGE = "__init__.py"
 
 
 def versions_of_code(name: str, module: ModuleType | None, code: object = None) -> dict[str, str]:
-    """Return the digests of own code by name: of its module's file, and of what ``code`` is compiled to.
+    """Return the digests of own code by name: of what it uses of its module's file, and of ``code`` itself.
 
     The second tells functions of one name apart, and is all there is of code that was typed into a notebook.
     """
@@ -31,8 +32,8 @@ def versions_of_code(name: str, module: ModuleType | None, code: object = None) 
     digest = code_digest(module, _names_in(module, name, code)) if has_file or code is None else None
     entries = {} if digest is None else {f"{CODE_OF}{name}": digest}
     if code is not None and not (has_file and isinstance(code, type)):
-        compiled = hashlib.sha256("\n".join(_compiled(code)).encode()).hexdigest()
-        entries["function" if has_file else f"{CODE_OF}{name}"] = compiled
+        sources = hashlib.sha256("\n".join(_sources(code)).encode()).hexdigest()
+        entries["function" if has_file else f"{CODE_OF}{name}"] = sources
     return {key: f"sha256:{value}" for key, value in entries.items()}
 
 
@@ -69,19 +70,19 @@ def digest_of(ids: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{name}\n" for name in ids).encode(errors="surrogatepass")).hexdigest()
 
 
-def _compiled(code: object) -> Iterator[str]:
-    """Yield what a function, or each method of a class, is compiled to; what it calls elsewhere is not among it."""
+def _sources(code: object) -> Iterator[str]:
+    """Yield the source of a function, or of each method of a class; of what has none, what it is compiled to."""
     if isinstance(code, type):
         for name, member in sorted(vars(code).items()):
-            yield from (name, *_compiled(member))
-    compiled = code if isinstance(code, CodeType) else getattr(getattr(code, "__func__", code), "__code__", None)
-    if isinstance(compiled, CodeType):
-        yield f"{compiled.co_code.hex()} {compiled.co_names} {compiled.co_varnames}"
-        for constant in compiled.co_consts:
-            if isinstance(constant, CodeType):
-                yield from _compiled(constant)
-            else:
-                yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
+            yield from (name, *_sources(member))
+        return
+    function = getattr(code, "__func__", code)
+    try:
+        yield inspect.getsource(function)  # type: ignore[arg-type] # raises TypeError for what is no code
+    except (OSError, TypeError):
+        if isinstance(compiled := getattr(function, "__code__", None), CodeType):  # of `exec`
+            constants = [repr(constant) for constant in compiled.co_consts if not isinstance(constant, CodeType)]
+            yield f"{compiled.co_code.hex()} {compiled.co_names} {constants}"
 
 
 def _names_in(module: ModuleType, name: str, code: object) -> frozenset[str]:
