@@ -165,7 +165,7 @@ def embedding_server() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def model_server() -> Iterator[str]:
     """Give the address of a language model that always names the first sentences."""
-    for package in ("httpx", "starlette"):
+    for package in ("aiohttp", "starlette"):
         pytest.importorskip(package, reason="needs the extras 'llm' and 'serve'")
     from kit.fake_models import running_fake_server  # noqa: PLC0415 - needs an extra, which neighbours' tests do without
 

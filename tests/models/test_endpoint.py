@@ -37,7 +37,7 @@ from kit.hostile_server import (
 from kit.llm_servers import drip
 from kit.patience import MOST_SECONDS
 
-pytest.importorskip("httpx", reason="needs the extra 'llm'")
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 QUERY = load_sample()[0].query
 TEXTS = [EncodedText(text) for text in ("tea", "coffee", "water", "milk", "juice")]

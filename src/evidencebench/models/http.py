@@ -1,6 +1,7 @@
 """HTTP to servers of models: addresses and keys are checked, time and size are limited, failures are tried again."""
 
 import asyncio
+import atexit
 import base64
 import concurrent.futures
 import html
@@ -9,14 +10,16 @@ import ipaddress
 import json
 import os
 import re
+import secrets
 import ssl
 import threading
 import weakref
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
+from urllib.parse import parse_qsl, quote, quote_plus, urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
 from evidencebench.files.places import call_in_forks
@@ -25,12 +28,18 @@ from evidencebench.version import __version__
 from evidencebench.web.retry import Retry, TooLongWaitError, TransientError, Tries
 
 if TYPE_CHECKING:
-    import httpx
+    import aiohttp
 
 T = TypeVar("T")
 
 OK = range(200, 300)
 _CONNECT_SECONDS = 30.0
+_ENVIRONMENT = "servers of models: the environment"
+_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "User-Agent": f"evidencebench/{__version__}",
+}
 CLOSED = "the client was closed before all replies came; make a new client to resume"
 _VISIBLE = re.compile("[!-~]*")
 _WINDOW_BITS = (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS)  # with the header of gzip or deflate, and deflate without one
@@ -49,20 +58,26 @@ class HttpAnswer:
     content: bytes
 
 
+_OPEN: "weakref.WeakSet[Http]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_open() -> None:
+    for http in list(_OPEN):
+        http.close()
+
+
 class Http:
     """Connections to one server: no redirects, no cookies, no proxy for this machine. Any thread may use it."""
 
-    def __init__(self, base_url: str, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
-        import httpx  # noqa: PLC0415 - an extra
-
-        self._trusts_env, self._transport = not is_loopback(base_url), transport
-        if self._trusts_env or urlsplit(base_url).scheme == "https":
-            # Slow: once a server.
-            self._certificates = _from_environment(lambda: httpx.create_ssl_context(trust_env=self._trusts_env))
-        else:  # a server of this machine that shows no certificate; this context trusts none
-            self._certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    def __init__(self, base_url: str, transport: "Transport | None" = None) -> None:
+        self._transport = transport
+        self._trusts_env = not is_loopback(base_url)
+        self._proxy = _proxy_of(base_url) if self._trusts_env else None
+        self._certificates = _certificates(base_url, trusts_env=self._trusts_env)
         self._reset()
         call_in_forks(self, Http._reset)
+        _OPEN.add(self)
 
     def request(
         self,
@@ -74,63 +89,64 @@ class Http:
         most_bytes: int,  # of the answer
         key: str,
         body: bytes | IO[bytes] | None = None,
+        upload: "Upload | None" = None,  # in place of a body
+        queries: Mapping[str, str] | None = None,
         into: IO[bytes] | None = None,  # gets the content of a successful answer
         idle_seconds: float | None = None,  # without a byte
         unanswered: type[TransientError] = TransientError,
         on_first_byte: Callable[[], object] = lambda: None,  # of the answer's content
-        **more: Any,  # httpx's own arguments
     ) -> HttpAnswer:
         """Raise `NotSentError` if the request did not reach the server, and `unanswered` if it may have."""
-        import httpx  # noqa: PLC0415 - an extra
+        import aiohttp  # noqa: PLC0415 - an extra
+        from yarl import URL  # noqa: PLC0415 - comes with it
 
-        sent: dict[str, Any] = {
-            "headers": dict(headers),
-            "timeout": httpx.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
-        } | more
-        if body is not None:
-            sent["headers"].setdefault("Content-Type", "application/json")
-            sent["content"] = body
-            if not isinstance(body, bytes):
-                sent["headers"]["Content-Length"] = str(body.seek(0, 2))  # httpx cannot know the length
-                sent["content"] = _blocks(body)
+        body_headers, content = _content_of(body if upload is None else upload)
+        all_headers = _HEADERS | body_headers | dict(headers)
+        if queries:
+            address = f"{address}{'&' if '?' in address else '?'}{urlencode(queries)}"
 
         async def exchange() -> HttpAnswer:
-            client = self._idle.pop() if self._idle else self._new_client()
-            try:
-                async with asyncio.timeout(seconds), client.stream(method, address, **sent) as reply:
-                    answer = await _read(reply, most_bytes, into, address, on_first_byte)
-            except BaseException:
-                await client.aclose()
-                raise
-            self._idle.append(client)
-            return answer
+            async with asyncio.timeout(seconds):
+                if self._transport is not None:
+                    sent = b"".join([block async for block in _read_blocks(content)])
+                    answer = await _over(self._transport, method, address, all_headers, sent)
+                    _require_size(len(answer.content), most_bytes, address)
+                    return answer
+                async with self._session().request(
+                    method,
+                    URL(address, encoded=True),
+                    headers=all_headers,
+                    data=content,
+                    proxy=self._proxy,
+                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=idle_seconds),
+                    allow_redirects=False,
+                ) as reply:
+                    return await _read(reply, most_bytes, into, address, on_first_byte)
 
         try:
             return self._run(exchange())
         except (
             TimeoutError,
-            httpx.HTTPError,
-            httpx.InvalidURL,
-            UnicodeError,
-            ssl.SSLError,
+            aiohttp.ClientError,
+            ValueError,  # of an address; includes UnicodeError
+            OSError,
             concurrent.futures.CancelledError,
         ) as error:
             failure = _failure(error, unanswered, seconds=seconds, key=key)
-        raise failure  # here, so that it does not hold httpx's error, whose request holds the key
+        raise failure  # here, so that it does not hold aiohttp's error, whose request holds the key
 
     def close(self) -> None:
         """End what runs, and what another thread has begun and not yet noted."""
         self._is_closed = True
         for future in list(self._running):
             future.cancel()
-        if self._idle:
-            asyncio.run_coroutine_threadsafe(_close_all(self._idle), _loop()).result()
+        if self._sessions:
+            asyncio.run_coroutine_threadsafe(_close_all(self._sessions), _loop()).result()
 
     def _reset(self) -> None:
         """Begin without connections; after a fork, those of the parent must not be used."""
-        # A client for each connection, since httpx's pool looks at all of them for each request: 12 ms for 200.
-        self._idle: list[httpx.AsyncClient] = []
-        weakref.finalize(self, _close_forgotten, self._idle, os.getpid()).atexit = False
+        self._sessions: list[aiohttp.ClientSession] = []  # one, once something was asked
+        weakref.finalize(self, _close_forgotten, self._sessions, os.getpid()).atexit = False
         self._running: set[concurrent.futures.Future[Any]] = set()
         self._is_closed = False
 
@@ -145,37 +161,113 @@ class Http:
             future.cancel()  # does nothing if the work is done
             self._running.discard(future)
 
-    def _new_client(self) -> "httpx.AsyncClient":
-        from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - slow to import
+    def _session(self) -> "aiohttp.ClientSession":
+        """Return the session of this server; called on the loop, where it belongs."""
+        import aiohttp  # noqa: PLC0415 - an extra
 
-        import httpx  # noqa: PLC0415 - an extra
-
-        return _from_environment(
-            lambda: httpx.AsyncClient(
-                transport=self._transport,
-                verify=self._certificates,
-                limits=httpx.Limits(max_connections=1, keepalive_expiry=4.0),  # many servers close idle ones after 5 s
-                follow_redirects=False,
-                trust_env=self._trusts_env,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-                headers={
-                    "Accept": "application/json",
-                    "Accept-Encoding": "identity",
-                    "User-Agent": f"evidencebench/{__version__}",
-                },
+        if not self._sessions:
+            connector = aiohttp.TCPConnector(
+                limit=0,  # the caller keeps one
+                keepalive_timeout=4.0,  # many servers close idle connections after 5 s
+                ssl=self._certificates,
             )
+            self._sessions.append(
+                aiohttp.ClientSession(
+                    connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False, trust_env=False
+                )
+            )
+        return self._sessions[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as a form's field ``file``, beside fields of text; its size is known before it is sent."""
+
+    fields: Mapping[str, str]
+    name: str
+    media_type: str
+    file: IO[bytes]
+    _mark: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        size = len(self._beginning) + self.file.seek(0, io.SEEK_END) + len(self._end)
+        return {"Content-Type": f"multipart/form-data; boundary={self._mark}", "Content-Length": str(size)}
+
+    async def blocks(self) -> AsyncIterator[bytes]:
+        yield self._beginning
+        async for block in _blocks(self.file):
+            yield block
+        yield self._end
+
+    @property
+    def _beginning(self) -> bytes:
+        disposition = "Content-Disposition: form-data; name"
+        parts = [f'--{self._mark}\r\n{disposition}="{name}"\r\n\r\n{text}\r\n' for name, text in self.fields.items()]
+        of_file = f'{disposition}="file"; filename="{self.name}"\r\nContent-Type: {self.media_type}'
+        return "".join([*parts, f"--{self._mark}\r\n{of_file}\r\n\r\n"]).encode()
+
+    @property
+    def _end(self) -> bytes:
+        return f"\r\n--{self._mark}--\r\n".encode()
+
+
+_Content = io.BytesIO | AsyncIterator[bytes] | None
+
+
+def _content_of(body: bytes | IO[bytes] | Upload | None) -> tuple[dict[str, str], _Content]:
+    """Return the headers and the content of a request's body."""
+    if body is None:
+        return {}, None
+    if isinstance(body, Upload):
+        return body.headers, body.blocks()
+    if isinstance(body, bytes):
+        return {"Content-Type": "application/json"}, io.BytesIO(body)
+    size = body.seek(0, io.SEEK_END)
+    return {"Content-Type": "application/json", "Content-Length": str(size)}, _blocks(body)
+
+
+class Transport(Protocol):
+    """What answers in place of the network, as httpx's transports do: for tests of what asks servers."""
+
+    async def handle_async_request(self, request: Any, /) -> Any:
+        """Return the response to a request, both httpx's."""
+
+
+async def _over(
+    transport: Transport, method: str, address: str, headers: Mapping[str, str], content: bytes
+) -> HttpAnswer:
+    import httpx  # noqa: PLC0415 - of whoever made the transport
+
+    try:
+        reply = await transport.handle_async_request(
+            httpx.Request(method, address, headers=dict(headers), content=content)
         )
+        read = b"".join([block async for block in reply.aiter_raw()])
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        raise NotSentError(str(error)) from None
+    except httpx.HTTPError as error:
+        raise TransientError(str(error) or type(error).__name__) from None
+    return HttpAnswer(status=reply.status_code, headers=reply.headers, content=read)
 
 
-async def _close_all(idle: "list[httpx.AsyncClient]") -> None:
-    while idle:
-        await idle.pop().aclose()
+async def _read_blocks(content: _Content) -> AsyncIterator[bytes]:
+    if isinstance(content, io.BytesIO):
+        yield content.getvalue()
+    elif content is not None:
+        async for block in content:
+            yield block
 
 
-def _close_forgotten(idle: "list[httpx.AsyncClient]", process_id: int) -> None:
+async def _close_all(sessions: "list[aiohttp.ClientSession]") -> None:
+    while sessions:
+        await sessions.pop().close()
+
+
+def _close_forgotten(sessions: "list[aiohttp.ClientSession]", process_id: int) -> None:
     """Close the connections of an `Http` that nobody holds any more; after a fork they are the parent's."""
-    if idle and process_id == os.getpid():
-        asyncio.run_coroutine_threadsafe(_close_all(idle), _loop())
+    if sessions and process_id == os.getpid():
+        asyncio.run_coroutine_threadsafe(_close_all(sessions), _loop())
 
 
 # Callers are plain threads. Only on a loop can the whole time of a request be limited, and one in flight be cancelled.
@@ -199,30 +291,30 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _failure(error: BaseException, unanswered: type[TransientError], *, seconds: float, key: str) -> Exception:
-    import httpx  # noqa: PLC0415 - an extra
+    import aiohttp  # noqa: PLC0415 - an extra
 
     if isinstance(error, concurrent.futures.CancelledError):
         return DrainingError(CLOSED)
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return NotSentError(f"no connection within {min(_CONNECT_SECONDS, seconds):g} s")
     if isinstance(error, TimeoutError):
         return unanswered(f"no whole reply within {seconds:g} s")
-    if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-        return NotSentError(f"no connection within {min(_CONNECT_SECONDS, seconds):g} s")
-    unsent = httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol | httpx.InvalidURL | UnicodeError
+    unsent = aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError | aiohttp.InvalidURL | ValueError
     failure = NotSentError if isinstance(error, unsent) else unanswered
     return failure(hide_key(str(error) or type(error).__name__, key))
 
 
 async def _read(
-    reply: "httpx.Response",
+    reply: "aiohttp.ClientResponse",
     most_bytes: int,
     into: IO[bytes] | None,
     address: str,
     on_first_byte: Callable[[], object],
 ) -> HttpAnswer:
-    """Read an answer, decoded unless it is written to a file; httpx could decode a small body into a huge one."""
+    """Read an answer, decoded unless it is written to a file; a small body could be decoded into a huge one."""
     content, n_bytes = io.BytesIO(), 0
-    sink = into if into is not None and reply.status_code in OK else content
-    async for block in reply.aiter_raw():
+    sink = into if into is not None and reply.status in OK else content
+    async for block in reply.content.iter_any():
         if not n_bytes:
             on_first_byte()
         n_bytes += len(block)
@@ -230,9 +322,13 @@ async def _read(
             break
         sink.write(block)
     decoded = _decode(content.getvalue(), reply.headers.get("Content-Encoding", ""), most_bytes)
-    if max(n_bytes, len(decoded)) > most_bytes:
+    _require_size(max(n_bytes, len(decoded)), most_bytes, address)
+    return HttpAnswer(status=reply.status, headers=reply.headers, content=decoded)
+
+
+def _require_size(n_bytes: int, most_bytes: int, address: str) -> None:
+    if n_bytes > most_bytes:
         raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {most_bytes} bytes")
-    return HttpAnswer(status=reply.status_code, headers=reply.headers, content=decoded)
 
 
 def _decode(content: bytes, coding: str, most_bytes: int) -> bytes:
@@ -254,19 +350,37 @@ async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
         yield block
 
 
-def _from_environment(make: Callable[[], T]) -> T:
-    """Return the result of `make`, which reads the environment; an error shows no value of it, such as a password."""
-    import httpx  # noqa: PLC0415 - an extra
+def _proxy_of(base_url: str) -> str | None:
+    """Return the proxy that the environment names for a server; no error shows its address, which may hold a password.
 
+    Source: the variables are those of curl and Python: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
+    """
+    parts, proxies = urlsplit(base_url), getproxies()
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy:
+        return None
+    scheme, separator, _ = proxy.partition("://")
+    if scheme.startswith("socks"):
+        raise FailingServerError(f"{_ENVIRONMENT}: a SOCKS proxy is set; set an http proxy, or unset ALL_PROXY")
+    if separator and scheme not in {"http", "https"}:
+        correct = "correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY"
+        raise FailingServerError(f"{_ENVIRONMENT}: the proxy's address cannot be used; {correct}")
+    return proxy if separator else f"http://{proxy}"
+
+
+def _certificates(base_url: str, *, trusts_env: bool) -> ssl.SSLContext:
+    if not trusts_env and urlsplit(base_url).scheme != "https":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # of a server that shows no certificate; it trusts none
+    file, folder = (os.environ.get(name) or None if trusts_env else None for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
     try:
-        return make()
-    except ImportError:
-        failure = "a SOCKS proxy is set, which needs socksio; pip install 'httpx[socks]', or unset ALL_PROXY"
-    except (ValueError, httpx.InvalidURL):
-        failure = "the proxy's address cannot be used; correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY"
+        return ssl.create_default_context(cafile=file, capath=folder)
     except OSError:  # includes ssl.SSLError
-        failure = "the certificates cannot be loaded; correct SSL_CERT_FILE and SSL_CERT_DIR"
-    raise FailingServerError(f"servers of models: the environment: {failure}")  # here, so that it holds no other error
+        pass
+    raise FailingServerError(
+        f"{_ENVIRONMENT}: the certificates cannot be loaded; correct SSL_CERT_FILE and SSL_CERT_DIR"
+    )
 
 
 def ask_often(

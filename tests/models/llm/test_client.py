@@ -182,7 +182,7 @@ def test_a_reply_that_does_not_say_its_tokens_spends_the_worst_case_of_a_limit()
     ["max_cost_usd", "requests_per_minute", "tokens_per_minute", "timeout_seconds", "total_timeout_seconds"],
 )
 def test_limits_that_are_no_numbers_above_0_are_refused_by_name(name: str, value: float) -> None:
-    pytest.importorskip("httpx", reason="needs the extra 'llm'")
+    pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
     with pytest.raises(SystemSpecError, match=f"{name}: .*more than 0, got {value}"):
         make_client(cache=False, **{name: value})  # type: ignore[arg-type] # mypy takes the value for any option's
 

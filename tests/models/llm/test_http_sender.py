@@ -54,7 +54,7 @@ from kit.in_threads import begun
 from kit.llm_servers import KEY, FakeTime, completion, drip, replies, request_to, sent
 from kit.patience import MOST_SECONDS
 
-pytest.importorskip("httpx", reason="needs the extra 'llm'")
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 PAST = format_datetime(datetime.now(UTC) - timedelta(days=1), usegmt=True)
 BODY = json.dumps(completion()).encode()

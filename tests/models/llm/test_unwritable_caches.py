@@ -29,7 +29,7 @@ from kit.llm_servers import DictCache, SlowSender
 from kit.replies import numbered, reply_to
 from kit.unwritable import no_file_longer_than, open_to_all, read_only
 
-pytest.importorskip("httpx", reason="needs the extra 'llm'")  # before somebody runs who may not read it
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")  # before somebody runs who may not read it
 
 NO_PRICES = PriceTable(as_of="2026-01-01", models={})
 

@@ -12,7 +12,7 @@ from typing import IO, Any, Generic, TypeVar
 import msgspec
 
 from evidencebench.errors import EndpointError, FailingServerError
-from evidencebench.models.http import OK, Http, ask_often, hide_key
+from evidencebench.models.http import OK, Http, Upload, ask_often, hide_key
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.providers import Key, Server, Wire
@@ -72,7 +72,7 @@ class Calls:
         into.seek(0)
 
     def fetch_as(self, path: str, form: type[T], what: str, **queries: str) -> T:
-        return self.retry(lambda: _decode_as(self.once("GET", path, params=queries or None), form, what))
+        return self.retry(lambda: _decode_as(self.once("GET", path, queries=queries or None), form, what))
 
     def once(
         self,
@@ -246,11 +246,10 @@ class OpenaiBatchApi:
     def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes:
         """Write the rows into a file and upload it, which costs nothing; return the body that submits the batch."""
         body.writelines(rows)
-        body.flush()  # httpx reads its length from the disk
-        form = {"purpose": (None, "batch"), "file": ("evidencebench.jsonl", body, "application/jsonl")}
+        form = Upload({"purpose": "batch"}, "evidencebench.jsonl", "application/jsonl", body)
 
         def upload() -> str:
-            content = calls.once("POST", "/files", files=form)
+            content = calls.once("POST", "/files", upload=form)
             return _safe_id(_decode_as(content, _HasId, "an uploaded file").id)
 
         window = {"input_file_id": calls.retry(upload), "endpoint": _ENDPOINT, "completion_window": "24h"}

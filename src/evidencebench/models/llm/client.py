@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -23,16 +23,13 @@ from evidencebench.errors import (
 )
 from evidencebench.files.disk import PathText
 from evidencebench.files.places import call_in_forks
-from evidencebench.models.http import CLOSED
+from evidencebench.models.http import CLOSED, Transport
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals, shown_usd
 from evidencebench.models.llm.replies import ReplyCache, open_cache
 from evidencebench.models.llm.sender import Bounds, HttpSender
 from evidencebench.tables import Column
-
-if TYPE_CHECKING:
-    import httpx
 
 T = TypeVar("T")
 
@@ -308,7 +305,7 @@ def make_client(
     max_cost_usd: float | None = None,
     cache: bool = True,
     environ: Mapping[str, str] | None = None,
-    transport: "httpx.AsyncBaseTransport | None" = None,
+    transport: Transport | None = None,
 ) -> ChatClient:
     """Return a client that sends over HTTP.
 
@@ -334,12 +331,12 @@ def make_client(
     environ
         The environment variables; None: this process's.
     transport
-        An httpx transport, such as `httpx.ASGITransport(app)`; None: the network.
+        What answers in place of the network, as httpx's transports do, such as `httpx.ASGITransport(app)`; None: it.
 
     Raises
     ------
     MissingExtraError
-        If httpx is not installed.
+        If aiohttp is not installed.
     DataError
         If the price table cannot be read.
     SystemSpecError

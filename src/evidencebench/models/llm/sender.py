@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -21,7 +21,17 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.files.disk import packaged_table
-from evidencebench.models.http import CLOSED, OK, Http, HttpAnswer, NotSentError, ask_often, hide_key, is_loopback
+from evidencebench.models.http import (
+    CLOSED,
+    OK,
+    Http,
+    HttpAnswer,
+    NotSentError,
+    Transport,
+    ask_often,
+    hide_key,
+    is_loopback,
+)
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.inspect_models import INSPECT, InspectModels
@@ -39,9 +49,6 @@ from evidencebench.models.llm.wire import (
 from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import optional_part
 from evidencebench.web.retry import BusyError, Retry, TransientError, Tries, is_transient, retry_after, spread
-
-if TYPE_CHECKING:
-    import httpx
 
 _MINUTE_SECONDS = 60.0
 _LEAST_TOLD_SECONDS = 3.0  # of a wait that is told
@@ -241,9 +248,9 @@ class HttpSender:
         sleep: Callable[[float], object] | None = None,  # None: until `stop_retrying` is called, at most
         jitter: Callable[[], float] = random.random,
         environ: Mapping[str, str] | None = None,
-        transport: "httpx.AsyncBaseTransport | None" = None,
+        transport: Transport | None = None,
     ) -> None:
-        require_extra("language models", "llm", "httpx")
+        require_extra("language models", "llm", "aiohttp")
         self._bounds, self._totals = bounds, RunningTotals() if totals is None else totals
         self._budget = Budget(PriceTable(as_of="", models={}), None) if budget is None else budget
         self._environ, self._transport = environ, transport
