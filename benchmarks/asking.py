@@ -2,9 +2,10 @@
 
     python benchmarks/asking.py --quick
 
-The server is `evidencebench llm serve-fake` in a process of its own, on loopback, with the same data; both clients
-hold 200 requests in flight. Ours makes the prompt, stores the reply durably before it is used, reads it, and appends
-the answer to a run; the peer gets its prompts ready-made and only receives.
+Both clients hold 200 requests in flight. Ours makes the prompt, stores the reply durably before it is used, reads it,
+and appends the answer to a run; the peer gets its prompts ready-made and only receives. Requests a second are measured
+against a stub in a process of its own, on loopback, which answers each at once and so is no limit; the others against
+`evidencebench llm serve-fake`, with the same data.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from timing import Figure, anonymous_mb, main_of, measured, paired, seconds_of
 
 _N_IN_FLIGHT = 200
 _N_TIMED = 2_000
-_GOAL_REQUESTS_A_SECOND = 300.0
+_GOAL_RATIO = 1.5
 _MOST_GROWTH_MB = 30.0
 
 
@@ -35,7 +36,7 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
     """Yield the figures of asking."""
     data = synthetic_file(folder, n_instances)
     n_timed = min(_N_TIMED, n_instances)
-    with serving(data) as address:
+    with serving_stub() as address:
         pair = paired(lambda: _ours(data, address, n_timed).seconds, lambda: _peer(data, address, n_timed), n_pairs=3)
         rate = n_timed / pair.ours
         yield Figure(
@@ -43,8 +44,8 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
             ours=f"{rate:.0f} /s",
             peer=f"{n_timed / pair.peer:.0f} /s",
             ratio=f"{pair.ratio:.3g} x",
-            goal=f">= {_GOAL_REQUESTS_A_SECOND:.0f} /s",
-            reached=rate >= _GOAL_REQUESTS_A_SECOND,
+            goal=f">= {_GOAL_RATIO} x",
+            reached=pair.ratio >= _GOAL_RATIO,
         )
     with serving(data, "--latency", "0.5") as address:
         _ours(data, address, min(4 * _N_IN_FLIGHT, n_instances))
@@ -144,6 +145,57 @@ def _peak_mb() -> float:
     return anonymous_mb()
 
 
+_REPLY = json.dumps(
+    {
+        "model": "stub",
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": "ANSWER: [0, 1]"}, "finish_reason": "stop"}
+        ],
+        "usage": {"prompt_tokens": 9000, "completion_tokens": 9, "total_tokens": 9009},
+    }
+).encode()
+_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(_REPLY), _REPLY)
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+
+
+class _Stub(asyncio.Protocol):
+    """Answers each request with the same reply, as soon as its last byte is there."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport, self._received = transport, bytearray()
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        while (end := self._received.find(b"\r\n\r\n")) >= 0:
+            length = _LENGTH.search(self._received, 0, end)
+            whole = end + 4 + (int(length[1]) if length else 0)
+            if len(self._received) < whole:
+                return
+            del self._received[:whole]
+            assert isinstance(self._transport, asyncio.Transport)
+            self._transport.write(_ANSWER)
+
+
+def _serve_stub() -> None:
+    async def serve() -> None:
+        server = await asyncio.get_running_loop().create_server(_Stub, "127.0.0.1", 0)
+        print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
+        await server.serve_forever()
+
+    asyncio.run(serve())
+
+
+@contextmanager
+def serving_stub() -> Iterator[str]:
+    """Serve the stub in a process of its own, and give the address."""
+    with subprocess.Popen([sys.executable, __file__, "--serve-stub"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
 @contextmanager
 def serving(data: Path, *options: str) -> Iterator[str]:
     """Serve data in a process of its own, and give the address."""
@@ -167,6 +219,8 @@ def _totals(address: str) -> dict[str, int]:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--run-ours"]:
         _run_ours(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), Path(sys.argv[5]))
+    elif sys.argv[1:2] == ["--serve-stub"]:
+        _serve_stub()
     elif sys.argv[1:2] == ["--run-peer"]:
         _run_peer(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
     else:
