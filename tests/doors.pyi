@@ -115,9 +115,6 @@ from evidencebench.web.retry import TransientError as TransientError
 from evidencebench.web.retry import _FIRST_BUSY_SECONDS as _FIRST_BUSY_SECONDS
 from evidencebench.web.retry import _LONGEST_BUSY_SECONDS as _LONGEST_BUSY_SECONDS
 from evidencebench.web.retry import is_transient as is_transient
-from evidencebench.web.serving import HEAD_SECONDS as HEAD_SECONDS
-from evidencebench.web.serving import MAX_CONNECTIONS as MAX_CONNECTIONS
-from evidencebench.web.serving import TimedConnection as TimedConnection
 from evidencebench.web.serving import listening_socket as listening_socket
 from evidencebench.web.serving import served_in_thread as served_in_thread
 
@@ -797,7 +794,6 @@ from evidencebench.integrations.fake_server import BadCallError as BadCallError
 from evidencebench.integrations.fake_server import CHAT_PATH as CHAT_PATH
 from evidencebench.integrations.fake_server import ERRORS as ERRORS
 from evidencebench.integrations.fake_server import FakeServer as FakeServer
-from evidencebench.integrations.fake_server import PatientConnection as PatientConnection
 from evidencebench.integrations.fake_server import Served as Served
 from evidencebench.integrations.fake_server import chat_response as chat_response
 from evidencebench.integrations.fake_server import convert as convert

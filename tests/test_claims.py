@@ -13,8 +13,6 @@ from doors import (
     _LONGEST_BUSY_SECONDS,
     CATALOG,
     DEFAULT_DRAWS,
-    HEAD_SECONDS,
-    MAX_CONNECTIONS,
     MAX_DEPTH,
     MAX_ENUMERATED_CLUSTERS,
     MOST_PAPERS,
@@ -146,7 +144,6 @@ def test_few_papers_bound_a_mean_and_show_a_difference_as_the_documents_say() ->
 @pytest.mark.parametrize(
     ("document", "claim"),
     [
-        ("docs/viewer.md", f"ended after {HEAD_SECONDS:.0f} seconds, and at most {MAX_CONNECTIONS} are held"),
         ("docs/report.md", f"are in the page up to {MOST_PAPERS:,} instances"),
         ("docs/systems.md", f"up to {MAX_DEPTH} deep"),
         ("docs/systems.md", f"a weighted sum of {len(WEIGHTS)} of the"),

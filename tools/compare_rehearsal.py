@@ -27,7 +27,7 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.integrations.fake_model import Call, FakeModel, Reply, Settings
-from evidencebench.integrations.fake_server import FakeServer, PatientConnection
+from evidencebench.integrations.fake_server import FakeServer
 from evidencebench.models.llm.client import make_client
 from evidencebench.tables import Cell, Table, as_markdown
 from evidencebench.web.serving import listening_socket, served_in_thread
@@ -48,7 +48,7 @@ def serving(studies: Path) -> Iterator[tuple[CountingModel, str]]:
     """Serve the model that knows the labels; give it with its address."""
     known = [msgspec.json.decode(line, type=GoldStudy) for line in studies.read_bytes().splitlines()]
     model, bound = CountingModel(load_sample(), Settings(), known), listening_socket("127.0.0.1", 0)
-    with served_in_thread(FakeServer(model), bound, PatientConnection):
+    with served_in_thread(FakeServer(model), bound):
         yield model, f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
 
 

@@ -32,7 +32,7 @@ from evidencebench.construction.draft import DATASET_FOLDER, MODEL_STEPS, STEP_F
 from evidencebench.construction.edits import Edit, add_edit
 from evidencebench.data.sample import load_sample
 from evidencebench.integrations.fake_model import Call, FakeModel, Reply, Settings
-from evidencebench.integrations.fake_server import FakeServer, PatientConnection
+from evidencebench.integrations.fake_server import FakeServer
 from evidencebench.web.serving import listening_socket, served_in_thread
 
 LATENCY = 0.02  # seconds, so that requests are in flight when a process is killed
@@ -145,7 +145,7 @@ def kill_construction(
 @contextmanager
 def _served() -> Iterator[tuple[CountingModel, str]]:
     model, bound = CountingModel(), listening_socket("127.0.0.1", 0)
-    with served_in_thread(FakeServer(model), bound, PatientConnection):
+    with served_in_thread(FakeServer(model), bound):
         yield model, f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
 
 

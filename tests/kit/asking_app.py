@@ -13,7 +13,6 @@ from doors import (
     Address,
     BackgroundScan,
     TaskApp,
-    TimedConnection,
     ViewerData,
     address_of,
     listening_socket,
@@ -101,7 +100,6 @@ def running(
     viewed: ViewerData,
     *,
     picking: TaskApp | None = None,
-    connection: type[TimedConnection] = TimedConnection,
     token: str | None = None,
     is_scanned: bool = True,
 ) -> Iterator[Running]:
@@ -112,15 +110,10 @@ def running(
     bound = listening_socket(LOOPBACK, 0)
     address, scan = address_of(bound, LOOPBACK, token), BackgroundScan(viewed)
     app = make_app(viewed, scan, address=address) if picking is None else picking.make_app(address)
-    with closing(scan), served_in_thread(app, bound, connection):
+    with closing(scan), served_in_thread(app, bound):
         if is_scanned:
             scan.start()
         yield Running(address=address, scan=scan)
-
-
-def timed(**limits: float) -> type[TimedConnection]:
-    """Return a connection with other limits, for tests that cannot wait as long."""
-    return type("TimedConnection", (TimedConnection,), limits)
 
 
 def ended_with(connection: socket.socket) -> bytes:

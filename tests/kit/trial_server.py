@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from doors import (
@@ -27,7 +28,6 @@ from doors import (
     FakeServer,
     KnownPaper,
     Named,
-    PatientConnection,
     Served,
     ServedMessage,
     ServedPrompt,
@@ -183,7 +183,7 @@ Endpoint = Callable[[Served], Any]
 """Returns a response, or the JSON object to respond with; raises `BadCallError`."""
 
 
-class CutConnection(PatientConnection):
+class CutConnection(H11Protocol):
     """A connection that the app finds in the scope's state, to cut it."""
 
     def __init__(

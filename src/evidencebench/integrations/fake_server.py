@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evidencebench.decoding import prepared
 from evidencebench.integrations.fake_model import Call, FakeModel, Reply, tokens_in
-from evidencebench.web.serving import TimedConnection
 
 _T = TypeVar("_T")
 
@@ -34,11 +33,6 @@ ERRORS = {
     "rate_limit": BadCallError("Rate limit reached; please try again later.", status=429),
     "server_error": BadCallError("The server had an error while processing your request.", status=500),
 }
-
-
-class PatientConnection(TimedConnection):
-    answer_seconds = None  # a reply may take long on purpose
-    max_connections = None
 
 
 @dataclass(kw_only=True)

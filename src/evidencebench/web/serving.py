@@ -1,4 +1,4 @@
-"""Serve with uvicorn, which waits forever for slow clients of itself, and end their connections."""
+"""Serve with uvicorn, on this machine."""
 
 import asyncio
 import signal
@@ -9,76 +9,9 @@ from contextlib import contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-MAX_CONNECTIONS = 512
-HEAD_SECONDS = 10.0
-ANSWER_SECONDS = 120.0
 _BACKLOG = 1024  # connections that wait to be taken
-
-
-class TimedConnection(H11Protocol):
-    """A connection that ends where a request's head, or its answer, is not whole in time, even if bytes trickle in."""
-
-    head_seconds: float = HEAD_SECONDS
-    answer_seconds: float | None = ANSWER_SECONDS  # None: an answer may take any time
-    max_connections: int | None = MAX_CONNECTIONS  # each takes a file; None: any number
-
-    _deadline: asyncio.TimerHandle | None = None
-    _answered: RequestResponseCycle | None = None
-    _is_late = False
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        super().connection_made(transport)
-        if self.max_connections is not None and len(self.connections) > self.max_connections:
-            transport.abort()
-        else:
-            self._set_deadline(self.head_seconds)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._update_deadline()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._update_deadline()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-        super().connection_lost(exc)
-
-    def send_400_response(self, msg: str) -> None:
-        self.refuse("400 Bad Request", "text/plain", msg.encode())
-
-    def refuse(self, status: str, content_type: str, body: bytes) -> None:
-        """Answer before there is a request, and end the connection."""
-        head = (
-            f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nX-Content-Type-Options: nosniff\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
-        self.transport.close()
-
-    def _update_deadline(self) -> None:
-        """Start the next time limit where an answer has begun or ended."""
-        answered = None if self.cycle is None or self.cycle.response_complete else self.cycle
-        if answered is not self._answered:
-            self._answered = answered
-            self._set_deadline(self.head_seconds if answered is None else self.answer_seconds)
-
-    def _set_deadline(self, seconds: float | None) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-        self._deadline = None if seconds is None else self.loop.call_later(seconds, self._end)
-
-    def _end(self) -> None:
-        """End the connection; an answer that is still being sent first gets its time limit once more."""
-        if self.answer_seconds is not None and self.transport.get_write_buffer_size() and not self._is_late:
-            self._is_late = True
-            self._set_deadline(self.answer_seconds)
-        else:
-            self.transport.abort()
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
@@ -101,7 +34,7 @@ class _Server(uvicorn.Server):
             connection.transport.abort()
 
 
-def server_of(app: ASGIApp, connection: type[TimedConnection] = TimedConnection) -> uvicorn.Server:
+def server_of(app: ASGIApp, connection: type[H11Protocol] = H11Protocol) -> uvicorn.Server:
     """Return a server for an app; it ends once its ``should_exit`` is true. uvicorn's own logs are off."""
     return _Server(
         uvicorn.Config(
@@ -126,10 +59,9 @@ def serve_until_signal(
     app: ASGIApp,
     bound: socket.socket,
     on_start: Callable[[], None],
-    connection: type[TimedConnection] = TimedConnection,
 ) -> None:
     """Serve an app on a bound socket until SIGINT or SIGTERM; ``on_start`` is called once requests can be sent."""
-    server = server_of(app, connection)
+    server = server_of(app)
 
     def end() -> None:
         server.should_exit = True
@@ -145,9 +77,7 @@ def serve_until_signal(
 
 
 @contextmanager
-def served_in_thread(
-    app: ASGIApp, bound: socket.socket, connection: type[TimedConnection] = TimedConnection
-) -> Iterator[None]:
+def served_in_thread(app: ASGIApp, bound: socket.socket, connection: type[H11Protocol] = H11Protocol) -> Iterator[None]:
     server = server_of(app, connection)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="server", daemon=True)
     bound.listen(_BACKLOG)  # so that it can be asked at once

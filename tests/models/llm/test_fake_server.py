@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import FAULTS, FakeModel, FakeServer, PatientConnection, Settings, listening_socket, served_in_thread
+from doors import FAULTS, FakeModel, FakeServer, Settings, listening_socket, served_in_thread
 from evidencebench import load_sample
 from kit.command_line import until
 from kit.examples import examples
@@ -29,7 +29,7 @@ VERSION = {"anthropic-version": "2023-06-01"}
 def serving(**settings: Any) -> Iterator[int]:
     """Run the server that the package has, and yield its port."""
     bound = listening_socket("127.0.0.1", 0)
-    with served_in_thread(FakeServer(FakeModel(SAMPLE, Settings(**settings))), bound, PatientConnection):
+    with served_in_thread(FakeServer(FakeModel(SAMPLE, Settings(**settings))), bound):
         yield bound.getsockname()[1]
 
 

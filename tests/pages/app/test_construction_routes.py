@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from doors import (
-    TimedConnection,
     address_of,
     listening_socket,
     make_construction_app,
@@ -48,7 +47,7 @@ def ask(work: Path) -> Iterator[Ask]:
         connection.close()
         return status, json.loads(content)
 
-    with served_in_thread(app, bound, TimedConnection):
+    with served_in_thread(app, bound):
         yield send
 
 

@@ -1,6 +1,5 @@
 """The requests that the app refuses, over real connections, and how these end."""
 
-import select
 import socket
 import threading
 from collections.abc import Mapping
@@ -8,17 +7,17 @@ from http.cookies import SimpleCookie
 from typing import Any
 
 import pytest
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from doors import (
     MAX_BODY_BYTES,
     SECURITY_HEADERS,
     Address,
-    TimedConnection,
     ViewerData,
     listening_socket,
     served_in_thread,
 )
-from kit.asking_app import LOOPBACK, Running, ended_with, running, timed
+from kit.asking_app import LOOPBACK, Running, ended_with, running
 from kit.patience import MOST_SECONDS
 
 
@@ -179,23 +178,10 @@ def test_an_app_that_others_reach_asks_for_its_token(sample_viewed: ViewerData) 
         assert "s3cret" not in opened.body.decode()
 
 
-def test_a_head_that_trickles_in_is_not_waited_for(sample_viewed: ViewerData) -> None:
-    with running(sample_viewed, connection=timed(head_seconds=2.0)) as app, app.connected() as connection:
-        connection.settimeout(60)
-        connection.sendall(b"GET / HTTP/1.1\r\n")
-        n_sent = 0
-        while n_sent < 1000 and not select.select([connection], [], [], 0.02)[0]:  # until it is ended
-            connection.sendall(b"X-Slow: 1\r\n")
-            n_sent += 1
-        assert 1 < n_sent < 1000
-        assert ended_with(connection) == b""
-        assert app.is_alive()
-
-
 def test_a_connection_that_is_made_while_the_server_ends_is_ended_too() -> None:
     bound, is_taken = listening_socket(LOOPBACK, 0), threading.Event()
 
-    class Late(TimedConnection):
+    class Late(H11Protocol):
         def connection_made(self, transport: Any) -> None:
             is_taken.set()
             if bound.fileno() < 0:  # the server has told all others to end

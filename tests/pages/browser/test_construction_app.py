@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from doors import (
-    TimedConnection,
     address_of,
     listening_socket,
     make_construction_app,
@@ -35,7 +34,7 @@ def url(work: Path, new_page: Pages) -> Iterator[str]:
     address = address_of(bound, "127.0.0.1", "secret")
     opened = partial(open_construction, work, papers=work.parent / "papers", replies=None)
     app = make_construction_app(opened, run=RUN, now=lambda: datetime(2026, 11, 27, 18, tzinfo=UTC), address=address)
-    with served_in_thread(app, bound, TimedConnection):
+    with served_in_thread(app, bound):
         yield address.url
         new_page.leave()
 

@@ -59,13 +59,13 @@ def demo(
 def _construct(folder: Path, scratch: Path, faults: float, progress_style: str) -> tuple[Constructed, int]:
     """Write the review, run all steps against a server, and return what came of it and how many requests were paid."""
     require_extra("construct demo", "serve", "starlette", "uvicorn")
-    from evidencebench.integrations.fake_server import FakeServer, PatientConnection  # noqa: PLC0415 - an extra
+    from evidencebench.integrations.fake_server import FakeServer  # noqa: PLC0415 - an extra
     from evidencebench.web.serving import listening_socket, served_in_thread  # noqa: PLC0415 - an extra
 
     app = FakeServer(FakeModel(load_sample(), Settings(fault_rate=faults), synthetic_studies()))
     client = make_client(environ={"EVIDENCEBENCH_CACHE": str(scratch / "cache")}, max_attempts=12)
     bound = listening_socket("127.0.0.1", 0)
-    with served_in_thread(app, bound, PatientConnection), progress("constructing", progress_style) as shown:
+    with served_in_thread(app, bound), progress("constructing", progress_style) as shown:
         write_synthetic_review(folder, model=f"local/any,base_url=http://127.0.0.1:{bound.getsockname()[1]}/v1")
         try:
             made = construct(

@@ -44,7 +44,7 @@ def serve_fake(
                llm_base:model=local/any,base_url=http://127.0.0.1:8000/v1
     """
     require_extra("llm serve-fake", "serve", "starlette", "uvicorn")
-    from evidencebench.integrations.fake_server import FakeServer, PatientConnection  # noqa: PLC0415 - an extra
+    from evidencebench.integrations.fake_server import FakeServer  # noqa: PLC0415 - an extra
     from evidencebench.web.serving import serve_until_signal  # noqa: PLC0415 - an extra
 
     studies = [] if construction is None else read_gold(construction)
@@ -53,7 +53,7 @@ def serve_fake(
     bound = listen(host, port, expose=expose)
     host, port = bound.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
-    serve_until_signal(app, bound, partial(click.echo, f"serving {personality} on {address}"), PatientConnection)
+    serve_until_signal(app, bound, partial(click.echo, f"serving {personality} on {address}"))
 
 
 serve_fake.epilog = "\n".join(
