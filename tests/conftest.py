@@ -112,6 +112,14 @@ def _cache(tmp_path_factory: pytest.TempPathFactory, made_once: MadeOnce) -> Ite
         yield
 
 
+@pytest.fixture(autouse=True)
+def _search_path() -> Iterator[None]:
+    """Forget the folders of own code, which stay on the search path while a process lives."""
+    before = [*sys.path]
+    yield
+    sys.path[:] = before
+
+
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Give a function that calls the command line in this process."""

@@ -1,4 +1,4 @@
-"""Import own code by module or file, without changing what other imports find, and show where it failed."""
+"""Import own code by module or file, and show where it failed."""
 
 import hashlib
 import importlib
@@ -6,9 +6,7 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Collection, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,21 +27,12 @@ def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
     """Import ``package.module:factory`` or ``file.py:factory``; return the class or function, and its module.
 
     Modules in the current folder, and in that of a named file, are found from then on, unless one of the name is
-    installed; `sys.path` is not changed.
+    installed: both folders are put behind the others of `sys.path`.
     """
     place, _, attribute = name.rpartition(":")
     try:
-        finder = next((other for other in sys.meta_path if isinstance(other, _FolderFinder)), None)
-        if finder is None:
-            finder = _FolderFinder()
-            sys.meta_path.append(finder)  # behind all other finders
-        finder.look_into(Path.cwd())
-        importlib.invalidate_caches()  # finds files that were just written
-        if is_file(place):
-            module = _import_file(Path(place), finder)
-        else:
-            finder.packages.add(place.partition(".")[0])
-            module = importlib.import_module(place)
+        _look_into(Path.cwd())
+        module = _import_file(Path(place)) if is_file(place) else importlib.import_module(place)
     except Exception as error:  # own code may raise anything
         words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
         if isinstance(error, ImportError) and is_file(place) and "relative import" in words:
@@ -63,35 +52,18 @@ def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
     return factory, module
 
 
-class _FolderFinder(MetaPathFinder):
-    """Finds modules in folders of own code; Python asks it after all other finders, so that it hides no module."""
-
-    def __init__(self) -> None:
-        self.folders: list[str] = []
-        # A folder without __init__.py counts as a package only if own code named it: other folders may have the name of
-        # a package that is not installed.
-        self.packages: set[str] = set()
-
-    def look_into(self, folder: Path) -> None:
-        """Search a folder too, before the folders that were added earlier."""
-        text = str(folder)
-        self.folders = [text, *(other for other in self.folders if other != text)]
-
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None,
-        target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
-    ) -> ModuleSpec | None:
-        spec = None if path is not None else PathFinder.find_spec(fullname, self.folders)
-        return None if spec is None or (spec.loader is None and fullname not in self.packages) else spec
+def _look_into(folder: Path) -> None:
+    """Find modules in a folder too, behind all that is installed, so that it hides no module."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    importlib.invalidate_caches()  # finds files that were just written
 
 
-def _import_file(path: Path, finder: _FolderFinder) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     """Return the module in a file, under the file's name if that is free, so that modules beside it can import it."""
     file = path.resolve(strict=True)
     open_file(file).close()  # raises for a pipe, which the import would wait for
-    finder.look_into(file.parent)
+    _look_into(file.parent)
     if file.stem.isidentifier() and file.stem not in sys.builtin_module_names and _file_of(file.stem) == file:
         return importlib.import_module(file.stem)
     # The name has no dots, which would make it a module of a package: its imports would be searched one folder higher.
