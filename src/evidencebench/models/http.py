@@ -34,6 +34,7 @@ T = TypeVar("T")
 
 OK = range(200, 300)
 _CONNECT_SECONDS = 30.0
+_MOST_HEADER_BYTES = 1 << 16  # of one header, or of the status line
 _ENVIRONMENT = "servers of models: the environment"
 _HEADERS = {
     "Accept": "application/json",
@@ -104,6 +105,10 @@ class Http:
         all_headers = _HEADERS | body_headers | dict(headers)
         if queries:
             address = f"{address}{'&' if '?' in address else '?'}{urlencode(queries)}"
+        try:
+            url = URL(address, encoded=True)
+        except ValueError as error:
+            raise NotSentError(hide_key(str(error), key)) from None
 
         async def exchange() -> HttpAnswer:
             async with asyncio.timeout(seconds):
@@ -114,7 +119,7 @@ class Http:
                     return answer
                 async with self._session().request(
                     method,
-                    URL(address, encoded=True),
+                    url,
                     headers=all_headers,
                     data=content,
                     proxy=self._proxy,
@@ -125,13 +130,7 @@ class Http:
 
         try:
             return self._run(exchange())
-        except (
-            TimeoutError,
-            aiohttp.ClientError,
-            ValueError,  # of an address; includes UnicodeError
-            OSError,
-            concurrent.futures.CancelledError,
-        ) as error:
+        except (TimeoutError, aiohttp.ClientError, ssl.SSLError, concurrent.futures.CancelledError) as error:
             failure = _failure(error, unanswered, seconds=seconds, key=key)
         raise failure  # here, so that it does not hold aiohttp's error, whose request holds the key
 
@@ -173,7 +172,12 @@ class Http:
             )
             self._sessions.append(
                 aiohttp.ClientSession(
-                    connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False, trust_env=False
+                    connector=connector,
+                    cookie_jar=aiohttp.DummyCookieJar(),
+                    auto_decompress=False,
+                    trust_env=False,
+                    max_line_size=_MOST_HEADER_BYTES,
+                    max_field_size=_MOST_HEADER_BYTES,
                 )
             )
         return self._sessions[0]
@@ -297,9 +301,11 @@ def _failure(error: BaseException, unanswered: type[TransientError], *, seconds:
         return DrainingError(CLOSED)
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return NotSentError(f"no connection within {min(_CONNECT_SECONDS, seconds):g} s")
+    if isinstance(error, aiohttp.SocketTimeoutError):
+        return unanswered("no byte for longer than timeout_seconds")
     if isinstance(error, TimeoutError):
         return unanswered(f"no whole reply within {seconds:g} s")
-    unsent = aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError | aiohttp.InvalidURL | ValueError
+    unsent = aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError | aiohttp.InvalidURL
     failure = NotSentError if isinstance(error, unsent) else unanswered
     return failure(hide_key(str(error) or type(error).__name__, key))
 
