@@ -29,7 +29,7 @@ from evidencebench.systems.features import (
 )
 from evidencebench.systems.fusion import scores_of, standard_scores
 from evidencebench.systems.paper_columns import PaperColumns, columns_of
-from evidencebench.systems.question import QuestionKind, asked_thing, question_of
+from evidencebench.systems.question import QuestionKind, kind_asked, question_of
 from evidencebench.systems.relevance import topic_roots
 from evidencebench.systems.reporting import items_asked
 from evidencebench.systems.trees import Forest
@@ -351,7 +351,7 @@ class Finder:
             return None
         _, paper, scores = _score(model, wish, query, "all")
         signs = paper_signs(scores, parts_held(paper.relevance, verdict.common))
-        return verdict.chance(signs, paper.n, asked_thing(query.hypothesis))
+        return verdict.chance(signs, paper.n, kind_asked(query.hypothesis))
 
     def _meant(self, asks: Asks, query: Query) -> tuple[float, ...]:
         """Return what the system asked beside says of each line; nothing where none is asked."""

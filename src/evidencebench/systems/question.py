@@ -141,10 +141,10 @@ def is_statement(text: str) -> bool:
     return len(words) >= _LEAST_STATED and not _ASKS.match(text) and not text.rstrip().endswith("?")
 
 
-def asked_thing(text: str) -> str:
+def kind_asked(text: str) -> str:
     """Return what a question asks for, as `QuestionKind` has it, or ``"claim"`` where it has no parts.
 
-    >>> asked_thing("Does tea lower pressure?"), asked_thing("Word order was modelled first by its authors")
+    >>> kind_asked("Does tea lower pressure?"), kind_asked("Word order was modelled first by its authors")
     ('effect', 'claim')
     """
     question = question_of(text)

@@ -51,10 +51,10 @@ class VerdictWeights(msgspec.Struct, frozen=True, kw_only=True):
     none_below: float
     found_from: float
     common: dict[str, float]  # root -> the share of papers that have it, if it is over `LEAST_SHARE`
-    right_first: dict[str, float] = {}  # what is asked, see `asked_thing` -> how often the first line answered it
+    right_first: dict[str, float] = {}  # kind of question, see `kind_asked` -> how often the first line answered it
 
-    def chance(self, signs: Sequence[float], n_sentences: int = _N_WHOLE, thing: str = "") -> PaperChance:
+    def chance(self, signs: Sequence[float], n_sentences: int = _N_WHOLE, kind: str = "") -> PaperChance:
         total = self.start + math.fsum(sign * weight for sign, weight in zip(signs, self.weights, strict=True))
         none_below = self.none_below * min(1.0, n_sentences / _N_WHOLE) ** _POWER
         chance = 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
-        return PaperChance(chance, none_below, self.found_from, self.right_first.get(thing))
+        return PaperChance(chance, none_below, self.found_from, self.right_first.get(kind))

@@ -38,7 +38,7 @@ from evidencebench.systems.finder import (
     predicted,
     reordered,
 )
-from evidencebench.systems.question import asked_thing, question_of
+from evidencebench.systems.question import kind_asked, question_of
 from evidencebench.systems.trees import Forest, Tree, mean_forest
 from evidencebench.systems.verdict import VerdictWeights, paper_signs, parts_held
 from evidencebench.systems.words import Flags, Floats, Indices
@@ -66,7 +66,7 @@ WORDINGS: Mapping[str, str] = MappingProxyType(
 class FinderExample:
     table: Table
     shares: dict[AspectScope, Floats]  # for each scope that has aspects, the share of them that each sentence states
-    thing: str = ""  # what is asked for
+    kind: str = ""  # of question, see `kind_asked`
     of_parts: Sequence[float] = ()  # the signs of the paper that need no scores
     is_foreign: bool = False  # whether the paper is another than the one that is asked about, so that nothing answers
     is_absent: bool = False  # whether the paper is the one that is asked about, and does not answer
@@ -136,7 +136,7 @@ def finder_examples(
                     example = FinderExample(
                         table=np.zeros((0, len(columns)), np.float32),  # it is read from the file below
                         shares={} if offset is None else _shares(instance, paper.n, offset),
-                        thing=asked_thing(query.hypothesis),
+                        kind=kind_asked(query.hypothesis),
                         of_parts=parts_held(paper.relevance, foreign.common) if foreign.common else (),
                         is_foreign=offset is None,
                         is_absent=offset == 0 and not instance.labels.aspects,
@@ -235,7 +235,7 @@ _BLOCK = 100_000  # how many sentences a ridge regression reads at a time
 
 # The table of chances: steps of at least 2 percent, of at least so many sentences.
 _STEPS, _LEAST_OF_STEP = 50, 40
-_LEAST_OF_THING = 20  # questions of a kind, to say how often they are right
+_LEAST_OF_KIND = 20  # questions of a kind, to say how often they are right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -507,8 +507,8 @@ def _right_first(all_told: Iterable[_Told]) -> dict[str, float]:
     right = defaultdict[str, list[bool]](list)
     for one in all_told:
         if len(one.scores) and not (one.example.is_foreign or one.example.is_absent):
-            right[one.example.thing].append(bool(one.example.is_evidence[one.scores.argmax()]))
-    return {thing: float(np.mean(of)) for thing, of in sorted(right.items()) if len(of) >= _LEAST_OF_THING}
+            right[one.example.kind].append(bool(one.example.is_evidence[one.scores.argmax()]))
+    return {kind: float(np.mean(of)) for kind, of in sorted(right.items()) if len(of) >= _LEAST_OF_KIND}
 
 
 def _ordered(folds: Sequence[Sequence[_Told]], *, seed: int) -> list[list[_Told]]:
