@@ -369,8 +369,9 @@ class Finder:
         return asked_for(_running_text(query)) if wish == "answer" else "effects"
 
     def _versions(self) -> dict[str, str]:
+        own = None if self.model is None else Path(self.model)
         return {
-            f"model {folder}" if folder == self.model else f"the finder's model of {asks}": f"sha256:{card.digest()}"
+            f"model {folder}" if folder == own else f"the finder's model of {asks}": f"sha256:{card.digest()}"
             for asks, (folder, card) in self._cards.items()
         }
 
