@@ -298,7 +298,7 @@ def visible_text(text: str, shown: ShownSentences) -> str:
     """
     text = plain_text(text)
     start, opened = _behind_first_tag(text)
-    told, is_by_word = "", False
+    visible, is_by_word = "", False
     for tag in list(_TAG.finditer(text, start))[-1000:] if opened < 0 else ():
         words, line = tag[0].strip(), line_around(text, tag.start())
         if line.strip() != words and shown.hold(line, words, line):  # it repeats the paper
@@ -307,11 +307,11 @@ def visible_text(text: str, shown: ShownSentences) -> str:
         if said == "thinks" and opened < 0:
             opened, is_by_word = tag.start(), _THINKS.search(tag["name"]) is None
         elif opened >= 0 and (said == "ends" or (said == "goes on" and is_by_word)):
-            told += text[start:opened]
+            visible += text[start:opened]
             start, opened = tag.end(), -1
         elif said == "answers" or (said == "ends" and stands_alone):  # what came before was thought
-            told, start, opened = "", tag.end(), -1
-    return without_turn_marks(told + text[start : len(text) if opened < 0 else opened])
+            visible, start, opened = "", tag.end(), -1
+    return without_turn_marks(visible + text[start : len(text) if opened < 0 else opened])
 
 
 def _said_by(tag: re.Match[str]) -> Literal["thinks", "ends", "answers", "goes on", ""]:

@@ -39,11 +39,11 @@ from evidencebench.models.llm.providers import Key, Server, key_for, reply_witho
 from evidencebench.models.llm.wire import (
     KEEP,
     Form,
+    error_status,
     is_stream,
     path_and_body,
     read_reply,
     shared_beginning,
-    told_status,
     untaken_field,
 )
 from evidencebench.provenance import require_extra
@@ -400,8 +400,8 @@ class HttpSender:
                 on_first_byte=lambda: first_byte_at.append(clock()),
             )
             times = [round(at - sent_at, 3) for at in (clock(), *first_byte_at)]
-            if answer.status in OK and (told := told_status(answer.content)) is not None:
-                answer = replace(answer, status=told)
+            if answer.status in OK and (status := error_status(answer.content)) is not None:
+                answer = replace(answer, status=status)
             reply = _read(post, answer, *times) if answer.status in OK else None
         except (NotSentError, FailingServerError):
             correct(0)

@@ -119,11 +119,13 @@ def read_reply(wire: Wire, content: bytes) -> ChatReply:
         raise TransientError(f"expected a reply as JSON: {error}") from error
 
 
-def told_status(content: bytes) -> int | None:
+def error_status(content: bytes) -> int | None:
     """Return the status of an error that stands where a reply is expected, in a body of status 200; None: it is none.
 
     A stream's counts where nothing was said before it.
     """
+    if b'"error"' not in content:  # nearly all replies, which are then decoded once
+        return None
     try:
         body: Any = next(_events(content), {}) if is_stream(content) else decode_served(content, dict)
     except msgspec.DecodeError:

@@ -125,7 +125,8 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
         notes.update({"reply_failed": 1, "requests": 1, **({"maybe_charged": n_lost} if n_lost else {})})
         raise ReplyError(str(error), notes=notes) from error
     reply, cost_usd = received.reply, received.cost_usd
-    n_sent, n_read = prompt_tokens_of(request), reply.usage.prompt_tokens or 0
+    n_read = reply.usage.prompt_tokens or 0
+    n_sent = prompt_tokens_of(request) if n_read else 0
     is_cut = 0 < n_read < _LEAST_READ * n_sent
     if is_cut:
         asker.client.totals.count_cut_prompt(n_read, n_sent)
