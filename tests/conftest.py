@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import doors
-from doors import FinderTraining, draw_examples, locked_folder, main, usable_processors, write_examples
+from doors import FinderTraining, draw_examples, hold, main, usable_processors, write_examples
 from evidencebench import Dataset, load_sample, open_dataset
 from kit.command_line import Command, Outcome
 from kit.examples import IS_THOROUGH, load_profile
@@ -85,7 +85,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
     def made(name: str, make: Callable[[Path], object]) -> Path:
         folder, is_made = root / f"once_{name}", root / f"once_{name}.made"
         folder.mkdir(exist_ok=True)
-        with locked_folder(folder):
+        with hold(root / f"once_{name}.lock", waits=True):
             if not is_made.exists():
                 make(folder)
                 is_made.touch()

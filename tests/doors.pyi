@@ -90,19 +90,17 @@ from evidencebench.files.disk import read_text as read_text
 from evidencebench.files.disk import read_whole as read_whole
 from evidencebench.files.places import cache_folder as cache_folder
 from evidencebench.files.places import data_folder as data_folder
-from evidencebench.files.places import locked_file as locked_file
-from evidencebench.files.places import locked_folder as locked_folder
-from evidencebench.files.places import try_lock as try_lock
+from evidencebench.files.places import hold as hold
 from evidencebench.files.records import RecordFormat as RecordFormat
 from evidencebench.files.records import lines_in as lines_in
 from evidencebench.files.records import open_journal as open_journal
 
 # Engines: workers that die, at moments that a test chooses.
+from evidencebench.engine.dispatch import DIED as DIED
+from evidencebench.engine.dispatch import Death as Death
+from evidencebench.engine.dispatch import dispatch as dispatch
 from evidencebench.engine.local import engine_of as engine_of
 from evidencebench.engine.local import usable_processors as usable_processors
-from evidencebench.engine.processes import Event as Event
-from evidencebench.engine.processes import dispatch as dispatch
-from evidencebench.engine.processes import why_it_died as why_it_died
 from evidencebench.engine.protocol import map_in_order as map_in_order
 from evidencebench.engine.protocol import outcomes_in_order as outcomes_in_order
 from evidencebench.engine.protocol import results as results
@@ -839,6 +837,7 @@ import evidencebench.models.embedding.server
 import evidencebench.models.llm.client
 import evidencebench.pages.app.search
 import evidencebench.pages.report.data
+import evidencebench.files.places
 import evidencebench.pages.report.page
 import evidencebench.papers.lines
 import evidencebench.papers.markdown
@@ -860,6 +859,7 @@ inspect_aspect_recall = evidencebench.integrations.inspect_ai.aspect_recall
 line_words_of = evidencebench.papers.lines.words_of
 llm_client = evidencebench.models.llm.client
 MOST_MARKDOWN_CHARACTERS = evidencebench.papers.markdown.MOST_CHARACTERS
+places = evidencebench.files.places
 MOST_PAPER_UNITS = evidencebench.papers.units.MOST_UNITS
 prompt_reason_against = evidencebench.systems.llm.prompts.reason_against
 report_pages = evidencebench.pages.report.page

@@ -2,7 +2,8 @@
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -141,14 +142,12 @@ class DictCache(ReplyCache):
     def close(self, seconds: float = 5.0) -> None:  # noqa: ARG002 - as of the real one
         self.n_closings += 1
 
-    def claim(self, key: str) -> bool:
+    @contextmanager
+    def claimed(self, key: str) -> Iterator[bool]:
         is_free = key not in self.claimed_elsewhere
         if not is_free:
             self.was_looked_at.set()
-        return is_free
-
-    def give_back(self, key: str) -> None:
-        """Do nothing: no other process asks this cache."""
+        yield is_free
 
     def require_writable(self) -> None:
         if self.is_read_only:

@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import doors
-from doors import PeopleError, RecordFormat, RunError, RunFormatError, RunMismatchError, open_journal, try_lock
+from doors import PeopleError, RecordFormat, RunError, RunFormatError, RunMismatchError, open_journal
 from kit.command_line import until
 
 HEADER = b'{"journal":1}'
@@ -135,24 +134,6 @@ def begun(path: Path, *lines: bytes) -> Path:
     return path
 
 
-def test_a_file_that_is_replaced_between_its_opening_and_its_lock_is_opened_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = begun(tmp_path / "journal", b'{"by":0}')
-
-    def replaced_first(descriptor: int) -> bool:
-        monkeypatch.setattr(doors.records, "try_lock", try_lock)
-        with open_journal(path, BEGINS, truncate=True) as other:
-            other.begin(HEADER)
-            other.append(b'{"by":1}')
-        return try_lock(descriptor)
-
-    monkeypatch.setattr(doors.records, "try_lock", replaced_first)
-    with open_journal(path, BEGINS) as journal:
-        journal.append(b'{"by":2}')
-    assert path.read_bytes().splitlines() == [HEADER, b'{"by":1}', b'{"by":2}']
-
-
 def test_writers_that_start_over_at_once_never_have_the_file_together(tmp_path: Path) -> None:
     path = begun(tmp_path / "journal")
     wrong: list[str] = []
@@ -217,7 +198,7 @@ def test_a_link_stays_one_and_what_it_points_to_starts_over(tmp_path: Path) -> N
 OVER_AND_OVER = """
 import sys
 from pathlib import Path
-from doors import open_journal, try_lock
+from doors import open_journal
 
 while True:
     with open_journal(Path(sys.argv[1]), b'{"journal":', truncate=True) as journal:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
+from evidencebench.engine.protocol import ENDING_SIGNALS
 from evidencebench.errors import EvidenceBenchError, EvidenceWarning, FailedAnswerError, StopError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
@@ -91,6 +92,8 @@ def open_streams() -> None:
 
 
 def _is_unread(descriptor: int) -> bool:
+    if not hasattr(select, "poll"):  # on Windows
+        return True
     poller = select.poll()
     poller.register(descriptor, select.POLLOUT)
     return any(event & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, event in poller.poll(0))
@@ -152,7 +155,7 @@ def _others_as_interrupt(ended_by: list[int]) -> Iterator[None]:
             raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
-    caught = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    caught = [number for number in ENDING_SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
     for number in caught:
         signal.signal(number, interrupt)
     try:

@@ -1,11 +1,10 @@
 """Download the files of the catalogue: resume after a cut, refuse a wrong file."""
 
-import os
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.client import HTTPResponse
@@ -20,7 +19,7 @@ from evidencebench.decoding import prepared
 from evidencebench.errors import DataError, DownloadError
 from evidencebench.files.atomic import put_in_place, write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText, file_sha256, read_whole
-from evidencebench.files.places import try_lock
+from evidencebench.files.places import hold, lock_of
 from evidencebench.web.fetch import (
     FETCHES,
     ask,
@@ -63,21 +62,13 @@ def _origin_file(part: Path) -> Path:
 
 @contextmanager
 def locked_part_file(part: Path) -> Iterator[None]:
-    path = part.with_name(f"{part.name}.lock")
-    while True:
-        with _disk_errors(path):
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
-        try:
-            if not try_lock(descriptor):
-                raise wrong_file(path, "no other process that fetches this file", "one", "wait for it")
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
-                try:
-                    yield
-                finally:
-                    path.unlink(missing_ok=True)
-                return
-        finally:
-            os.close(descriptor)  # another process, which held it before, may have removed it: then try again
+    lock = lock_of(part)
+    with ExitStack() as holding:
+        with _disk_errors(lock):
+            is_held = holding.enter_context(hold(lock))
+        if not is_held:
+            raise wrong_file(lock, "no other process that fetches this file", "one", "wait for it")
+        yield
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 In reading order:
 
 * `protocol`: Engine, Outcome, results in order, Ctrl-C
+* `dispatch`: items for the workers of a pool; what a dead one had is tried again
 * `local`: InProcess and Threads
-* `processes`: Processes; workers that die are replaced
+* `processes`: Processes
 * `ray`: RayCluster
 """

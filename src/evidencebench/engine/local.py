@@ -1,13 +1,14 @@
 """Work in this process: InProcess, Threads, and functions that are called together."""
 
 import os
-import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from evidencebench.engine.processes import WAIT_SECONDS, Event, Processes, dispatch
+from evidencebench.engine.dispatch import Death, Reply, dispatch
+from evidencebench.engine.processes import Processes
 from evidencebench.engine.protocol import Engine, Item, Outcome, Result, Setup, do_nothing, require_workers
 
 
@@ -67,51 +68,35 @@ class Threads:
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Outcome[Item, Result]]:
         """Yield outcomes as `Engine.outcomes` says; the setup is called once, and all threads share its function."""
-        yield from dispatch(_WorkerThreads(setup(*arguments)), self.n_threads, items, on_interrupt)
+        yield from dispatch(_ThreadPool(setup(*arguments)), self.n_threads, items, on_interrupt, most_in_batch=1)
 
 
-class _WorkerThreads:
-    """The threads of one call, each named by the queue from which it takes its items."""
+class _ThreadPool:
+    """A thread for each item, unlike those of an executor a daemon: a second Ctrl-C waits for no silent server."""
 
-    share_memory_of_machine, most_in_batch = False, 1
+    shares_memory = False
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
-        self._work, self._queues = work, list[queue.SimpleQueue[Sequence[Any]]]()
-        self._events: queue.SimpleQueue[Event[Any] | BaseException] = queue.SimpleQueue()
+        self._work = work
 
-    def start(self) -> "queue.SimpleQueue[Sequence[Any]]":
-        self._queues.append(queue.SimpleQueue())
-        # A daemon, so that a second Ctrl-C ends the program though a thread waits for a silent server.
-        name = f"evidencebench-{len(self._queues)}"
-        threading.Thread(target=self._serve, args=(self._queues[-1],), name=name, daemon=True).start()
-        return self._queues[-1]
+    def submit(self, items: Sequence[Any]) -> Future[list[Reply] | Exception]:
+        future = Future[list[Reply] | Exception]()
+        name = "evidencebench-worker"
+        threading.Thread(target=self._answer, args=(items, future), name=name, daemon=True).start()
+        return future
 
-    def send(self, worker: "queue.SimpleQueue[Sequence[Any]]", items: Sequence[Any]) -> None:
-        worker.put(items)
+    def death(self, error: BaseException) -> Death | None:  # noqa: ARG002 - threads do not die
+        return None
 
-    def wait(self) -> Iterator[Event[Any]]:
+    def end(self, *, at_once: bool) -> None: ...
+
+    def _answer(self, items: Sequence[Any], future: Future[list[Reply] | Exception]) -> None:
         try:
-            event = self._events.get(timeout=WAIT_SECONDS)
-        except queue.Empty:
-            return
-        if isinstance(event, BaseException):
-            raise event
-        yield event
-
-    def end(self) -> None:
-        for worker in self._queues:
-            worker.put(())
-
-    kill = end
-
-    def _serve(self, worker: "queue.SimpleQueue[Sequence[Any]]") -> None:
-        self._events.put(Event(worker))
-        try:
-            while items := worker.get():
-                outcome = outcome_of(self._work, 0, items[0])
-                self._events.put(Event(worker, [(outcome.result, outcome.error)]))
+            outcomes = [outcome_of(self._work, number, item) for number, item in enumerate(items)]
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-            self._events.put(error)
+            future.set_exception(error)
+        else:
+            future.set_result([(outcome.result, outcome.error) for outcome in outcomes])
 
 
 def engine_of(engine: Engine | None, jobs: int, *, at_most: int) -> Engine:

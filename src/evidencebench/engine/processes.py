@@ -1,225 +1,30 @@
-"""Work in processes of this machine, and what engines share whose workers may die: these are replaced.
-
-What a dead worker had is tried again, each item alone, and the rest is finished.
-"""
+"""Work in processes of this machine; those that die are replaced."""
 
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
-import time
-import traceback
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from typing import Any, ClassVar
 
+from evidencebench.engine.dispatch import DIED, MOST_EARLY_DEATHS, Death, Reply, dispatch, replies_to, sendable
 from evidencebench.engine.protocol import (
-    InterruptFlag,
+    ENDING_SIGNALS,
     Item,
     Outcome,
     Result,
     Setup,
-    catch_first_interrupt,
     do_nothing,
     require_workers,
 )
-from evidencebench.errors import EvidenceBenchError, WorkerError
+from evidencebench.errors import WorkerError
 
-Worker = TypeVar("Worker", bound=Hashable)
-
-MOST_IN_BATCH = 64
-_BATCH_SECONDS = 0.05
-_MOST_BATCH_SECONDS = 1.0  # the rest of a batch that takes longer is given back, so that another worker has it
-
-_MOST_EARLY_DEATHS = 3
-
-Reply = tuple[Any, Exception | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Event(Generic[Worker]):
-    """What a worker told: that it is ready (no replies), replies to the first of its items, or that it died."""
-
-    worker: Worker
-    replies: Sequence[Reply] = ()
-    died: str | None = None  # why, in words
-    is_lost: bool = False  # it died with its machine, or cannot be reached: no item is to blame
-
-
-class Workers(Protocol[Worker]):
-    """The workers of an engine. Each calls the setup when it starts, and then answers batches of items."""
-
-    @property
-    def share_memory_of_machine(self) -> bool:
-        """Whether one worker may die since others take the memory; what it had begun is then tried again all alone."""
-
-    @property
-    def most_in_batch(self) -> int:
-        """How many items a worker gets at a time, at most."""
-
-    def start(self) -> Worker:
-        """Start a worker; a later event tells that it is ready or died."""
-
-    def send(self, worker: Worker, items: Sequence[Any]) -> None:
-        """Give a batch to a worker that is ready and has none; a later event has its replies."""
-
-    def wait(self) -> Iterable[Event[Worker]]:
-        """Return the next events, or none after half a second; raise what keeps a worker from beginning."""
-
-    def kill(self) -> None:
-        """End all workers at once."""
-
-    def end(self) -> None:
-        """End all workers, of which none has anything to do, or all were killed."""
-
-
-def dispatch(
-    workers: Workers[Worker], n_workers: int, items: Iterable[Item], on_interrupt: Callable[[], object]
-) -> Iterator[Outcome[Item, Any]]:
-    """Yield outcomes as `Engine.outcomes` says; at most ``n_workers`` work at once, and all are ended.
-
-    What a dead worker had is tried again, each item alone. An item fails with a `WorkerError` where two workers died
-    that had nothing else, machines that left not counted.
-    """
-    with catch_first_interrupt(on_interrupt) as interrupt:
-        work = _Dispatch(workers, n_workers, items, interrupt)
-        try:
-            while work.give():
-                for event in workers.wait():
-                    yield from work.take(event)
-        except BaseException:
-            workers.kill()
-            raise
-        finally:
-            workers.end()
-
-
-_Numbered = tuple[int, Any]  # the number of an item, and the item
-
-
-class _Dispatch(Generic[Worker]):
-    """Which worker has which items, and which items no worker has."""
-
-    def __init__(
-        self, workers: Workers[Worker], n_workers: int, items: Iterable[Any], interrupt: InterruptFlag
-    ) -> None:
-        self._workers, self._n_workers, self._interrupt = workers, n_workers, interrupt
-        self._items: Iterator[_Numbered] = enumerate(items)
-        self._taken: deque[_Numbered] = deque()
-        self._suspects: deque[_Numbered] = deque()  # a worker died that had them
-        self._died_alone: set[int] = set()  # numbers of items
-        self._starting: set[Worker] = set()
-        self._idle: dict[Worker, int] = {}  # worker -> how many items it gets next
-        self._begun: dict[Worker, tuple[float, list[_Numbered]]] = {}  # worker -> when it got its items, and they
-        self._n_early_deaths = 0
-
-    def give(self) -> bool:
-        """Give items to the workers that have none, and start workers; return whether any item is left."""
-        if self._interrupt.is_set:
-            self._taken.clear()
-            self._suspects.clear()
-        for worker, size in list(self._idle.items()):
-            if self._suspects:
-                is_alone = not (self._begun and self._workers.share_memory_of_machine)
-                batch = [self._suspects.popleft()] if is_alone else []
-            else:
-                self._take_up_to(size)
-                batch = [self._taken.popleft() for _ in range(min(size, len(self._taken)))]
-            if batch:
-                del self._idle[worker]
-                self._begun[worker] = time.monotonic(), batch
-                self._workers.send(worker, [item for _, item in batch])
-        n_missing = self._n_workers - len(self._starting) - len(self._idle) - len(self._begun)
-        self._take_up_to(n_missing)
-        n_without_worker = len(self._taken) + len(self._suspects) - len(self._starting)
-        for _ in range(min(n_missing, n_without_worker)):
-            self._starting.add(self._workers.start())
-        return bool(self._begun or self._taken or self._suspects)
-
-    def _take_up_to(self, n_items: int) -> None:
-        if not self._interrupt.is_set:
-            self._taken.extend(islice(self._items, max(0, n_items - len(self._taken))))
-
-    def take(self, event: Event[Worker]) -> Iterator[Outcome[Any, Any]]:
-        if event.died is not None:
-            yield from self._bury(event.worker, event.died, is_lost=event.is_lost)
-        elif event.worker in self._starting:
-            self._starting.remove(event.worker)
-            self._idle[event.worker], self._n_early_deaths = 1, 0
-        else:
-            sent_at, batch = self._begun.pop(event.worker)
-            n_replies = len(event.replies)
-            # A batch takes some 50 ms, so that quick items share a message.
-            pace = n_replies / max(time.monotonic() - sent_at, 1e-9)
-            self._idle[event.worker] = max(
-                1, min(2 * n_replies, int(pace * _BATCH_SECONDS), self._workers.most_in_batch)
-            )
-            self._taken.extendleft(reversed(batch[n_replies:]))
-            for (number, item), (result, error) in zip(batch, event.replies, strict=False):
-                yield Outcome(number, item, result, error)
-
-    def _bury(self, worker: Worker, why: str, *, is_lost: bool) -> Iterator[Outcome[Any, Any]]:
-        """Note what a dead worker had, to be tried again; yield the outcome of an item that two workers died of."""
-        self._idle.pop(worker, None)
-        if worker in self._starting:
-            self._starting.remove(worker)
-            self._n_early_deaths += 1
-            if self._n_early_deaths == _MOST_EARLY_DEATHS:
-                raise WorkerError(f"{_MOST_EARLY_DEATHS} workers died before they had begun an item; the last: {why}")
-        _, batch = self._begun.pop(worker, (0.0, []))
-        if len(batch) == 1 and not is_lost:
-            number, item = batch[0]
-            if number in self._died_alone:
-                yield Outcome(number, item, error=WorkerError(f"two workers died that had nothing else to do: {why}"))
-                return
-            self._died_alone.add(number)
-        self._suspects.extend(batch)
-
-
-def why_it_died(status: int | None) -> str:
-    """Return why a worker died; ``status`` is as in `subprocess`, or None where the engine cannot know it."""
-    memory = "as the system does where memory runs out"
-    if status is None:
-        return f"killed, {memory}, or ended by the code that it ran"
-    if status == -signal.SIGKILL:
-        return f"killed (SIGKILL), {memory}"
-    return f"ended by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
-
-
-def replies_to(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Reply]:
-    """Return what a worker replies to the first of its items: the others it gives back once a second is over."""
-    replies: list[Reply] = []
-    ends_at = time.monotonic() + _MOST_BATCH_SECONDS
-    for item in items:
-        try:
-            result = work(item)
-            pickle.dumps(result)  # so that what cannot be sent is an error of this item
-            replies.append((result, None))
-        except Exception as error:  # noqa: BLE001 - it is the item's outcome
-            replies.append((None, sendable(error)))
-        if time.monotonic() > ends_at:
-            break
-    return replies
-
-
-def sendable(error: Exception) -> Exception:
-    """Return an error as it can be sent to another process, with its traceback where it is one of our mistakes."""
-    if not isinstance(error, EvidenceBenchError):
-        error.add_note(f"In a worker:\n{''.join(traceback.format_exception(error))}")
-    try:  # some classes of errors can be pickled but not read back, which only trying shows
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - made in this line
-    except Exception:  # noqa: BLE001 - whatever an error class does there
-        return WorkerError(f"{type(error).__name__}: {error}")
-    return error
-
-
-WAIT_SECONDS = 0.5
 _SPAWN = multiprocessing.get_context("spawn")
 _SAFE_PATH = "PYTHONSAFEPATH"
 
@@ -244,67 +49,70 @@ class Processes:
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Outcome[Item, Result]]:
         """Yield outcomes as `Engine.outcomes` says."""
-        yield from dispatch(_WorkerProcesses(setup, tuple(arguments)), self.n_processes, items, on_interrupt)
+        pool = _ProcessPool(self.n_processes, setup, tuple(arguments))
+        yield from dispatch(pool, self.n_processes, items, on_interrupt)
 
 
-class _WorkerProcesses:
-    """The processes of one call, each named by this end of the pipe to it."""
+class _ProcessPool:
+    """An executor, and a new one once a process has died, since that breaks it."""
 
-    share_memory_of_machine, most_in_batch = True, MOST_IN_BATCH
+    shares_memory = True
 
-    def __init__(self, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
-        self._setup, self._arguments = setup, arguments
-        self._processes: dict[Connection, SpawnProcess] = {}
-        self._ready: set[Connection] = set()
+    def __init__(self, n_processes: int, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
+        self._n_processes, self._work = n_processes, (setup, arguments)
+        self._executor: ProcessPoolExecutor | None = None
+        self._n_early_deaths = 0
 
-    def start(self) -> Connection:
-        here, there = _SPAWN.Pipe()
+    def submit(self, items: Sequence[Any]) -> Future[list[Reply] | Exception]:
+        if self._executor is None:
+            self._executor = self._open()
         # New Python processes import no module of the current folder, such as a ``socket.py`` there.
         before = os.environ.get(_SAFE_PATH)
-        process = _SPAWN.Process(target=_serve, args=(there, self._setup, self._arguments, before))
         try:
             _set_safe_path("1")
-            process.start()
+            return self._executor.submit(_replies, *self._work, items)
+        except BrokenProcessPool as error:  # a process died that had nothing to do
+            broken = Future[list[Reply] | Exception]()
+            broken.set_exception(error)
+            return broken
         finally:
             _set_safe_path(before)
-        there.close()  # so that the end of the process is the end of the pipe
-        self._processes[here] = process
-        return here
 
-    def send(self, worker: Connection, items: Sequence[Any]) -> None:
-        with suppress(BrokenPipeError, ConnectionResetError):  # it died; `wait` tells so
-            worker.send(items)
+    def death(self, error: BaseException) -> Death | None:
+        if not isinstance(error, BrokenProcessPool):
+            return None
+        if self._executor is not None:
+            self._n_early_deaths += not self._has_begun.is_set()
+            self._executor = None
+        if self._n_early_deaths == MOST_EARLY_DEATHS:
+            raise WorkerError(f"{MOST_EARLY_DEATHS} workers died before they had begun an item: {DIED}")
+        return Death(DIED, is_blamed=self._has_begun.is_set())
 
-    def wait(self) -> Iterator[Event[Connection]]:
-        for ready in wait(list(self._processes), WAIT_SECONDS):
-            worker: Any = ready
-            try:
-                told = worker.recv()
-            except (EOFError, OSError):
-                process = self._processes.pop(worker)
-                worker.close()
-                process.join()
-                status = process.exitcode
-                process.close()
-                yield Event(worker, died=why_it_died(status))
-            else:
-                if isinstance(told, Exception):
-                    raise told
-                self._ready.add(worker)
-                yield Event(worker, told)
+    def end(self, *, at_once: bool) -> None:
+        if self._executor is None:
+            return
+        if at_once:
+            self._life.close()
+        self._executor.shutdown(cancel_futures=True)
+        self._life.close()
 
-    def kill(self) -> None:
-        for process in self._processes.values():
-            process.kill()
+    def _open(self) -> ProcessPoolExecutor:
+        _start_tracker()
+        life, self._life = _SPAWN.Pipe(duplex=False)
+        self._has_begun = _SPAWN.Event()
+        begin = (life, self._has_begun, os.environ.get(_SAFE_PATH))
+        return ProcessPoolExecutor(self._n_processes, _SPAWN, _begin, begin)
 
-    def end(self) -> None:
-        for worker, process in self._processes.items():
-            worker.close()  # at which it ends, unless it is still starting
-            if worker not in self._ready:
-                process.kill()
-        for process in self._processes.values():
-            process.join()
-            process.close()
+
+def _start_tracker() -> None:
+    """Start the process that frees what workers share: as it is of SIGINT and SIGTERM, it is made deaf to SIGHUP."""
+    if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def _set_safe_path(value: str | None) -> None:
@@ -314,28 +122,36 @@ def _set_safe_path(value: str | None) -> None:
         os.environ[_SAFE_PATH] = value
 
 
-def _serve(there: Connection, setup: Setup[Any, Any], arguments: tuple[Any, ...], safe_path: str | None) -> None:
-    """Answer batches of items until the pipe ends: the main function of a worker process."""
+# What runs in a worker process.
+
+_work: Callable[[Any], Any] | None = None  # what its setup returned
+_has_begun: Any = None
+
+
+def _begin(life: Connection, has_begun: Any, safe_path: str | None) -> None:
+    global _has_begun  # noqa: PLW0603 - a worker has one
+    _has_begun = has_begun
     _set_safe_path(safe_path)  # a user's own code may start processes; they get the user's setting
     # Ctrl-C reaches every process of the terminal, and others all of a job; only the parent handles them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in ENDING_SIGNALS:
         signal.signal(number, lambda *_: None)  # unlike SIG_IGN, no program of own code inherits it
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the parent needs no more
+    threading.Thread(target=_die_with_parent, args=(life,), daemon=True).start()
+
+
+def _die_with_parent(life: Connection) -> None:
+    """Wait until the parent closes its end of a pipe, or has died, then end this process."""
+    with suppress(EOFError, OSError):
+        life.recv()
+    os._exit(1)
+
+
+def _replies(setup: Setup[Any, Any], arguments: tuple[Any, ...], items: Sequence[Any]) -> list[Reply] | Exception:
+    global _work  # noqa: PLW0603 - a worker has one
+    if _work is None:
         try:
-            work = setup(*arguments)
+            _work = setup(*arguments)
         except Exception as error:  # noqa: BLE001 - raised in the parent
-            there.send(sendable(error))
-            return
-        there.send([])
-        while True:
-            there.send(replies_to(work, there.recv()))
-
-
-def _die_with_parent() -> None:
-    """Wait until the parent process has ended, then end this one; a parent that is killed cannot end its workers."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+            return sendable(error)
+        _has_begun.set()
+    return replies_to(_work, items)

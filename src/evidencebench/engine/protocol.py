@@ -18,6 +18,10 @@ Setup = Callable[..., Callable[[Item], Result]]
 """Returns the function that is run over the items. Each process calls it once, and so opens its own files."""
 
 
+ENDING_SIGNALS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+"""What ends a program as Ctrl-C does; Windows has no SIGHUP."""
+
+
 def require_workers(engine: str, n_workers: object) -> None:
     """Raise `ValueError` unless an engine has a worker: without one, it would end with all items undone."""
     if not isinstance(n_workers, int) or n_workers < 1:

@@ -3,19 +3,21 @@
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, inf
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evidencebench.engine.processes import MOST_IN_BATCH, Event, Reply, dispatch, replies_to, sendable, why_it_died
+from evidencebench.engine.dispatch import DIED, MOST_EARLY_DEATHS, Death, Reply, dispatch, replies_to, sendable
 from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing, require_workers
-from evidencebench.errors import EngineError
+from evidencebench.errors import EngineError, WorkerError
 from evidencebench.provenance import require_extra
 from evidencebench.version import __version__
 
-_WAIT_SECONDS, _CONNECT_SECONDS = 0.5, 10.0
+_CONNECT_SECONDS = 10.0
 # Read when Ray is imported. No report of use goes anywhere, and nothing is printed among the results.
 _SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 
@@ -76,8 +78,8 @@ class RayCluster:
         no room for an actor.
         """
         with _connected(self) as ray:
-            actors = _Actors(ray, self, setup, tuple(arguments))
-            yield from dispatch(actors, _count_room(ray, self), items, on_interrupt)
+            pool = _ActorPool(ray, self, setup, tuple(arguments))
+            yield from dispatch(pool, _count_room(ray, self), items, on_interrupt)
 
 
 @contextmanager
@@ -138,48 +140,59 @@ def _resources(resources: dict[str, float]) -> str:
     return f"{resources['CPU']:g} CPU and {resources['GPU']:g} GPU"
 
 
-class _Actors:
-    """The actors of one call, each named by its handle."""
+class _ActorPool:
+    """Actors that answer a batch at a time; one that dies is replaced."""
 
-    share_memory_of_machine = False  # others go on, though a slow item is tried again
-    most_in_batch = MOST_IN_BATCH
+    shares_memory = False  # others go on, though a slow item is tried again
 
     def __init__(self, ray: Any, cluster: RayCluster, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
-        self._ray, self._begin = ray, ray.put((setup, arguments, str(Path.cwd()), __version__))
+        self._ray, self._given = ray, ray.put((setup, arguments, str(Path.cwd()), __version__))
         resources = {"num_cpus": cluster.cpus_per_actor, "num_gpus": cluster.gpus_per_actor}
         self._actor = ray.remote(max_restarts=0, **resources)(_Actor)
-        self._handles: set[Any] = set()
-        self._waited_for: dict[Any, Any] = {}  # reference to a reply -> the actor that gives it
+        self._idle: list[Any] = []
+        self._actors: set[Any] = set()
+        self._begun: set[Any] = set()
+        self._n_early_deaths = 0
 
-    def start(self) -> Any:
-        handle = self._actor.remote()
-        self._handles.add(handle)
-        self._waited_for[handle.begin.remote(self._begin)] = handle
-        return handle
+    def submit(self, items: Sequence[Any]) -> Future[list[Reply] | Exception]:
+        actor = self._idle.pop() if self._idle else self._start()
+        told = Future[list[Reply] | Exception]()
+        actor.answer.remote(items).future().add_done_callback(partial(self._tell, actor, told))
+        return told
 
-    def send(self, worker: Any, items: Sequence[Any]) -> None:
-        self._waited_for[worker.answer.remote(items)] = worker
+    def death(self, error: BaseException) -> Death | None:
+        if self._n_early_deaths >= MOST_EARLY_DEATHS:
+            raise WorkerError(f"{MOST_EARLY_DEATHS} workers died before they had begun an item; the last: {error}")
+        return error if isinstance(error, Death) else None
 
-    def wait(self) -> Iterator[Event[Any]]:
-        done, _ = self._ray.wait(list(self._waited_for), num_returns=1, timeout=_WAIT_SECONDS)
-        for reference in done:
-            worker = self._waited_for.pop(reference)
-            try:
-                told = self._ray.get(reference)
-            except self._ray.exceptions.RayActorError as error:
-                self._handles.remove(worker)
-                is_lost = isinstance(error, self._ray.exceptions.ActorUnavailableError)
-                yield Event(worker, died=_why_it_died(error), is_lost=is_lost)
-            else:
-                if isinstance(told, Exception):
-                    raise told
-                yield Event(worker, told)
+    def end(self, *, at_once: bool) -> None:  # noqa: ARG002 - no actor has anything to do, or all are killed
+        for actor in self._actors:
+            self._ray.kill(actor)
 
-    def kill(self) -> None:
-        while self._handles:
-            self._ray.kill(self._handles.pop())
+    def _start(self) -> Any:
+        actor = self._actor.remote()
+        self._actors.add(actor)
+        actor.begin.remote(self._given).future().add_done_callback(partial(self._note_begun, actor))
+        return actor
 
-    end = kill
+    def _note_begun(self, actor: Any, begun: "Future[None]") -> None:
+        if begun.exception() is None:
+            self._begun.add(actor)
+
+    def _tell(self, actor: Any, told: Future[list[Reply] | Exception], future: Future[list[Reply] | Exception]) -> None:
+        error = future.exception()
+        if error is None:
+            self._idle.append(actor)
+            told.set_result(future.result())
+            return
+        if not isinstance(error, self._ray.exceptions.RayActorError):
+            told.set_exception(error)
+            return
+        self._actors.remove(actor)
+        is_lost = isinstance(error, self._ray.exceptions.ActorUnavailableError)
+        has_begun = actor in self._begun
+        self._n_early_deaths += not has_begun and not is_lost
+        told.set_exception(Death(_why_it_died(error), is_blamed=has_begun and not is_lost))
 
 
 def _why_it_died(error: Exception) -> str:
@@ -187,30 +200,29 @@ def _why_it_died(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     detail = next((line for line in reversed(lines) if "exit detail: " in line or "died" in line), lines[-1])
     reason = detail.partition("exit detail: ")[2].partition(" Some common causes")[0] or detail
-    return why_it_died(None) if "unexpectedly exits" in reason else reason
+    return DIED if "unexpectedly exits" in reason else reason
 
 
 class _Actor:
     """What runs in a process of the cluster."""
 
-    _work: Callable[[Any], Any]
+    _work: Callable[[Any], Any] | Exception
 
-    def begin(self, given: tuple[Setup[Any, Any], tuple[Any, ...], str, str]) -> list[Reply] | Exception:
-        """Open what the work needs; return no reply, or what keeps it from beginning."""
+    def begin(self, given: tuple[Setup[Any, Any], tuple[Any, ...], str, str]) -> None:
+        """Open what the work needs, or keep what prevents that, which is raised where the work was asked for."""
         setup, arguments, folder, version = given
         try:
             _require_same_place(folder, version)
             self._work = setup(*arguments)
-        except Exception as error:  # noqa: BLE001 - raised where the work was asked for
-            return sendable(error)
-        return []
+        except Exception as error:  # noqa: BLE001 - as above
+            self._work = sendable(error)
 
-    def answer(self, items: Sequence[Any]) -> list[Reply]:
-        return replies_to(self._work, items)
+    def answer(self, items: Sequence[Any]) -> list[Reply] | Exception:
+        return self._work if isinstance(self._work, Exception) else replies_to(self._work, items)
 
 
 def _require_same_place(folder: str, version: str) -> None:
-    machine = os.uname().nodename
+    machine = socket.gethostname()
     if version != __version__:
         raise EngineError(f"ray: {machine} has evidencebench {__version__}, expected {version}; install that there")
     try:

@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import IO
 
 from evidencebench.errors import DataError
-from evidencebench.files.places import locked_file, locked_folder, remove_unless_held, try_lock
+from evidencebench.files.places import hold
 
 Output = IO[bytes] | gzip.GzipFile
 
 _WAIT_SECONDS = 10.0  # for whoever reads a pipe; two commands of one line start within less
 _LOOK_AGAIN_SECONDS = 0.01
+_LOCK = "lock"
+_IS_WINDOWS = os.name == "nt"
+_ABANDONED_SECONDS = 24 * 3600.0  # without a byte written
 
 # Streams that this process has open: opened again by name, they would be written from the beginning.
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -93,21 +96,17 @@ def restore_folder(folder: Path, old: Path) -> None:
 
 
 def new_part(path: Path) -> Path:
-    """Return a temporary name beside a path; delete the temporary files that killed processes left."""
+    """Return a temporary name beside a path; delete the temporary files that processes left which were killed."""
     part_name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")
     with suppress(OSError):  # a folder that may be written to, and not be listed
         for name in filter(part_name.fullmatch, os.listdir(path.parent)):  # noqa: PTH208 - of any size, for each file
-            remove_unless_held(path.with_name(name))
+            _remove_abandoned(path.with_name(name))
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
-def open_part(part: Path) -> int:
-    """Make a temporary file, locked while it is open, so that no other process deletes it as abandoned."""
-    while True:
-        handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        if try_lock(handle) and os.path.lexists(part):  # else another process took it so before it was locked
-            return handle
-        os.close(handle)
+def _remove_abandoned(part: Path) -> None:
+    if time.time() - part.stat().st_mtime > _ABANDONED_SECONDS:
+        part.unlink()
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, owned: Sequence[str]) -> None:
@@ -118,7 +117,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked_folder(folder):  # else one process would remove files that the other is about to name
+        with hold(folder / _LOCK, waits=True):  # else one process would remove files that the other is about to name
             for name in sorted(files, key=lambda name: name == names_all):
                 write_whole(folder / name, files[name])
             for path in (path for pattern in owned for path in folder.glob(pattern)):
@@ -130,7 +129,9 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
 
 def sync_to_disk(path: Path) -> None:
     """Wait until a file is on the disk; of a folder, until the names in it are."""
-    descriptor = os.open(path, os.O_RDONLY)
+    if _IS_WINDOWS and path.is_dir():  # which opens no folder
+        return
+    descriptor = os.open(path, os.O_RDWR if _IS_WINDOWS else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -189,14 +190,18 @@ def _replacement(path: Path) -> Iterator[IO[bytes]]:
     mode = _mode_for(path)
     part = new_part(path)
     try:
-        with os.fdopen(open_part(part), "wb") as file:
+        with open(part, "xb", opener=_for_this_user) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            part.chmod(mode)
-            _rename(part, path)  # while it is locked
+        part.chmod(mode)
+        _rename(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _for_this_user(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 def _rename(part: Path, path: Path) -> None:
@@ -222,7 +227,7 @@ def _mode_for(path: Path) -> int:
 
 # Write a folder that appears whole or not at all: it is made in ``FOLDER.part``, locked, and then moved.
 
-_LOCK = "lock"
+_OWN = {_LOCK, "made", "scratch", "old"}
 
 
 def require_replaceable_folder(folder: Path, *, marker: str, overwrite: bool) -> None:
@@ -261,12 +266,12 @@ def locked_part(part: Path, output: Path) -> Iterator[tuple[Path, Path]]:
 
     An `OSError` becomes a `DataError` on ``output``.
     """
-    if part.is_dir() and any(part.iterdir()) and not (part / _LOCK).exists():
+    if part.is_dir() and any(path.name not in _OWN for path in part.iterdir()):
         raise DataError(f"{part}: is in the way, and not of evidencebench; move it, or choose another name")
     made, scratch = part / "made", part / "scratch"
     try:
         part.mkdir(exist_ok=True)
-        with locked_file(part / _LOCK) as is_held:
+        with hold(part / _LOCK) as is_held:
             if not is_held:
                 raise DataError(f"{part}: another process writes this folder; wait for it, or choose another name")
             try:

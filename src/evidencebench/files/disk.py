@@ -8,11 +8,13 @@ import io
 import os
 import stat
 import tempfile
+import threading
 import tomllib
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
@@ -47,14 +49,8 @@ def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
 
 def open_file(path: Path) -> BufferedReader:
     """Return a regular file, open for reading; raises `OSError` for anything else, without waiting."""
-    _require_regular(path, path.stat())  # before opening it, which would rewind a tape
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # it may be a pipe by now
-    try:
-        _require_regular(path, os.fstat(descriptor))
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
+    _require_regular(path, path.stat())  # before opening it, which would wait for the writer of a pipe
+    return path.open("rb")
 
 
 def read_whole(path: Path, *, at_most: int = MOST_BYTES) -> bytes:
@@ -100,15 +96,16 @@ FileState = tuple[int, int, int, int, int]
 class Snapshot:
     """The content of a file when it was opened, unpacked if it is gzipped.
 
-    It is read from the file, whose ``state`` shows whether it has changed, or, if it is gzipped, from a temporary file
-    without a name, which no other process can change; ``unpacked`` is its descriptor.
+    It is read from the file, whose ``state`` shows whether it has changed, or, if it is gzipped, from a temporary file,
+    ``unpacked``, which no other process can change.
     """
 
     path: Path
     size: int  # in bytes, unpacked
     state: FileState | None = None
-    unpacked: int | None = None
+    unpacked: IO[bytes] | None = None
     packed_sha256: str | None = None
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)  # to read `unpacked`
 
     @property
     def is_sha256_at_hand(self) -> bool:
@@ -128,14 +125,14 @@ class Snapshot:
     def read(self, start: int, stop: int) -> bytes:
         """Return bytes start..stop-1 as they were when the file was opened; raises `ChangedDataError`."""
         if self.unpacked is not None:
-            return os.pread(self.unpacked, stop - start, start)
+            with self._turn:
+                self.unpacked.seek(start)
+                return self.unpacked.read(stop - start)
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-            try:
-                content = os.pread(descriptor, stop - start, start)
-                state = _state(os.fstat(descriptor))  # after the reading, so that nothing can happen in between
-            finally:
-                os.close(descriptor)
+            with self.path.open("rb", buffering=0) as file:
+                file.seek(start)
+                content = file.read(stop - start)
+                state = _state(os.fstat(file.fileno()))  # after the reading, so that nothing can happen in between
         except OSError as error:
             raise ChangedDataError(
                 f"{self.path}: the data file cannot be read any more: {error.strerror}; start again"
@@ -193,7 +190,8 @@ def _state(status: os.stat_result) -> FileState:
 def _unpack(file: BufferedReader, path: Path) -> Snapshot:
     """Return the snapshot of a gzip file, with the checksum of the very bytes that were unpacked."""
     state = _state(os.fstat(file.fileno()))
-    with tempfile.TemporaryFile() as unpacked:
+    with ExitStack() as opened:
+        unpacked = opened.enter_context(tempfile.TemporaryFile())
         with gzip.GzipFile(fileobj=file, mode="rb") as plain:
             while block := plain.read(_BLOCK_BYTES):
                 unpacked.write(block)
@@ -206,9 +204,8 @@ def _unpack(file: BufferedReader, path: Path) -> Snapshot:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         if _state(os.fstat(file.fileno())) != state:
             raise changed(path)
-        kept = os.dup(unpacked.fileno())
-        snapshot = Snapshot(path=path, size=unpacked.tell(), unpacked=kept, packed_sha256=sha256)
-        weakref.finalize(snapshot, os.close, kept)
+        snapshot = Snapshot(path=path, size=unpacked.tell(), unpacked=unpacked, packed_sha256=sha256)
+        weakref.finalize(snapshot, opened.pop_all().close)
         return snapshot
 
 

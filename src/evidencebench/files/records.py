@@ -2,15 +2,14 @@
 
 import codecs
 import errno
-import fcntl
 import hashlib
+import io
 import os
-import stat
 import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from mmap import mmap
@@ -21,10 +20,17 @@ import msgspec
 from msgspec.structs import asdict
 
 from evidencebench.decoding import prepared
-from evidencebench.errors import EvidenceBenchError, RunError, RunFormatError, RunMismatchError, UnreadableError
-from evidencebench.files.atomic import new_part, open_part, put_in_place, write_whole
+from evidencebench.errors import (
+    DataError,
+    EvidenceBenchError,
+    RunError,
+    RunFormatError,
+    RunMismatchError,
+    UnreadableError,
+)
+from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText, read_blocks, read_bytes
-from evidencebench.files.places import try_lock
+from evidencebench.files.places import hold, lock_of
 from evidencebench.provenance import differences
 
 _MOST_LINE_BYTES = 256 << 20
@@ -240,18 +246,17 @@ def _is_torn(line: TextLine) -> bool:
 class Journal:
     """An open file that grows. Lines reach the operating system at once; the disk has all but the last second."""
 
-    def __init__(self, path: Path, descriptor: int) -> None:
-        self._path, self._descriptor = path, descriptor
+    def __init__(self, path: Path) -> None:
+        self._path, self._file = path, _opened(path)
         self._synced_at = time.monotonic()
 
     @property
     def is_empty(self) -> bool:
-        return os.fstat(self._descriptor).st_size == 0
+        return os.fstat(self._file.fileno()).st_size == 0
 
     def begin(self, header: bytes) -> None:
         """Write the header, unless lines follow one already; a header alone, of a call that failed, is replaced."""
-        with open(self._descriptor, "rb", closefd=False) as file:
-            file.seek(0)
+        with self._path.open("rb") as file:
             file.readline()
             is_begun = bool(file.read(1))
         if is_begun:
@@ -261,40 +266,52 @@ class Journal:
         self.append(header)
 
     def start_over(self) -> None:
-        """Replace the file by an empty one; a process that reads the old one keeps it.
-
-        The new file is locked before the old one is released, so that no other process can write in between.
-        """
-        part = new_part(self._path)
-        descriptor = open_part(part)
+        """Replace the file by an empty one; a process that reads the old one keeps it."""
+        self._file.close()
         try:
-            fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
-            os.fchmod(descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
-            put_in_place(part, self._path)
-        except BaseException:
-            os.close(descriptor)
-            part.unlink(missing_ok=True)
-            raise
-        os.close(self._descriptor)
-        self._descriptor = descriptor
+            write_whole(self._path, b"")
+        except DataError as error:
+            raise RunError(str(error)) from error
+        finally:
+            self._file = _opened(self._path)
+
+    def mend(self) -> None:
+        """Write the line end of a whole last line, and cut off a torn one."""
+        size, end = self._file.seek(0, os.SEEK_END), b""
+        while len(end) < size and b"\n" not in end:
+            n_bytes = min(size, max(_BLOCK_BYTES, 2 * len(end)))
+            self._file.seek(size - n_bytes)
+            end = self._file.read(n_bytes) or b""
+        line = end.rpartition(b"\n")[2]
+        if is_whole_object(line):
+            self._file.write(b"\n")
+        elif line:
+            self._file.truncate(size - len(line))
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        self._file.close()
 
     def lies_at(self, path: Path) -> bool:
-        return _lies_at(path, self._descriptor)
+        try:
+            return os.path.samestat(path.lstat(), os.fstat(self._file.fileno()))
+        except OSError:
+            return False
 
     def append(self, line: bytes) -> None:
         """Write one line, given without its line end."""
         rest = memoryview(line + b"\n")
         while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+            rest = rest[self._file.write(rest) or 0 :]
         if time.monotonic() - self._synced_at > _SYNC_SECONDS:
             self.sync()
 
     def sync(self) -> None:
-        os.fsync(self._descriptor)
+        os.fsync(self._file.fileno())
         self._synced_at = time.monotonic()
+
+
+def _opened(path: Path) -> io.FileIO:
+    return io.FileIO(path, "a+")
 
 
 @contextmanager
@@ -307,69 +324,33 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
     """
     target = Path(os.path.realpath(path))  # so that a link stays a link when the file is replaced
     try:
-        descriptor = _open_locked(target, path, begins)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
-    journal = Journal(target, descriptor)
-    try:
-        if truncate and not journal.is_empty:
-            journal.start_over()  # cutting the file under a memory map would kill its reader
-        else:
-            _repair(descriptor)
-        try:
-            yield journal
-        finally:
-            journal.sync()
+        if target.exists() and not target.is_file():
+            raise RunError(
+                f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
+            )
+        with hold(lock_of(target)) as is_held:
+            if not is_held:
+                raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name")
+            if not _begins_as(target, begins):
+                raise RunError(f"{path}: holds something else, which would be lost; choose another name")
+            with closing(Journal(target)) as journal:
+                if truncate and not journal.is_empty:
+                    journal.start_over()  # cutting the file under a memory map would kill its reader
+                else:
+                    journal.mend()
+                try:
+                    yield journal
+                finally:
+                    journal.sync()
     except OSError as error:
         if error.errno == errno.EBADF and isinstance(error.__context__, KeyboardInterrupt):
             # Not of this file: where Ctrl-C cuts `shutil.rmtree` short, it closes the descriptor of a folder twice.
             raise error.__context__ from None
         raise RunError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        journal.close()
 
 
-def _open_locked(target: Path, path: Path, begins: bytes) -> int:
-    """Return a locked descriptor of a journal, made if missing; messages name it ``path``."""
-    for _ in range(100):
-        descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
-        try:
-            _require_journal(descriptor, path, begins)
-            if _lies_at(target, descriptor):  # else another file was put there since it was opened
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
-    raise RunError(f"{path}: another process replaces this file again and again; choose another name")
-
-
-def _lies_at(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(path.lstat(), os.fstat(descriptor))
-    except OSError:
-        return False
-
-
-def _require_journal(descriptor: int, path: Path, begins: bytes) -> None:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        raise RunError(
-            f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
-        )
-    if not try_lock(descriptor):
-        raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name")
-    if not begins.startswith(os.pread(descriptor, len(begins), 0)):  # a shorter head is a torn header
-        raise RunError(f"{path}: holds something else, which would be lost; choose another name")
-
-
-def _repair(descriptor: int) -> None:
-    """Write the line end of a whole last line, and cut off a torn one."""
-    size, end = os.fstat(descriptor).st_size, b""
-    while len(end) < size and b"\n" not in end:
-        n_bytes = min(size, max(_BLOCK_BYTES, 2 * len(end)))
-        end = os.pread(descriptor, n_bytes, size - n_bytes)
-    line = end.rpartition(b"\n")[2]
-    if is_whole_object(line):
-        os.write(descriptor, b"\n")
-    elif line:
-        os.ftruncate(descriptor, size - len(line))
+def _begins_as(path: Path, begins: bytes) -> bool:
+    if not path.exists():
+        return True
+    with path.open("rb") as file:
+        return begins.startswith(file.read(len(begins)))  # a shorter head is a torn header

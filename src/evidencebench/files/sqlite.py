@@ -10,7 +10,7 @@ from typing import Literal
 
 from evidencebench.errors import CacheError
 from evidencebench.files.atomic import put_in_place
-from evidencebench.files.places import call_in_forks, locked_folder
+from evidencebench.files.places import hold, lock_of
 
 _WAIT_SECONDS = 60.0
 _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
@@ -48,12 +48,11 @@ def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite
 
 
 class Database:
-    """A file's connection, opened again if the file was moved away or replaced, and in a forked process."""
+    """A file's connection, opened again if the file was moved away or replaced."""
 
     def __init__(self, path: Path, form: DatabaseFormat, synchronous: Literal["NORMAL", "FULL"]) -> None:
         self._path, self._form, self._synchronous = path, form, synchronous
         self._opened: tuple[sqlite3.Connection, os.stat_result] | None = None
-        call_in_forks(self, Database._leave)
 
     def connection(self) -> sqlite3.Connection:
         """Return the connection, opened where it is not; raises as `connect`."""
@@ -78,9 +77,6 @@ class Database:
 
     def __del__(self) -> None:
         self.close()
-
-    def _leave(self) -> None:
-        self._parents, self._opened = self._opened, None  # not closed: that would drop the other process's locks
 
 
 def reserve_space(connection: sqlite3.Connection) -> None:
@@ -136,7 +132,7 @@ def _make(path: Path, form: DatabaseFormat) -> None:
             connection.executescript(form.tables)
             connection.execute(f"PRAGMA application_id = {form.application_id}")
             connection.execute(f"PRAGMA user_version = {form.version}")
-        with locked_folder(path.parent):
+        with hold(lock_of(path), waits=True):
             if not path.exists():  # else another process has made it, whose rows must not be lost
                 put_in_place(draft, path)
     finally:

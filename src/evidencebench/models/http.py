@@ -17,12 +17,12 @@ import weakref
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import parse_qsl, quote, quote_plus, urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
-from evidencebench.files.places import call_in_forks
 from evidencebench.tables import printable
 from evidencebench.version import __version__
 from evidencebench.web.retry import Retry, TooLongWaitError, TransientError, Tries
@@ -76,8 +76,10 @@ class Http:
         self._trusts_env = not is_loopback(base_url)
         self._proxy = _proxy_of(base_url) if self._trusts_env else None
         self._certificates = _certificates(base_url, trusts_env=self._trusts_env)
-        self._reset()
-        call_in_forks(self, Http._reset)
+        self._sessions: list[aiohttp.ClientSession] = []  # one, once something was asked
+        self._running: set[concurrent.futures.Future[Any]] = set()
+        self._is_closed = False
+        weakref.finalize(self, _close_forgotten, self._sessions).atexit = False
         _OPEN.add(self)
 
     def request(
@@ -141,13 +143,6 @@ class Http:
             future.cancel()
         if self._sessions:
             asyncio.run_coroutine_threadsafe(_close_all(self._sessions), _loop()).result()
-
-    def _reset(self) -> None:
-        """Begin without connections; after a fork, those of the parent must not be used."""
-        self._sessions: list[aiohttp.ClientSession] = []  # one, once something was asked
-        weakref.finalize(self, _close_forgotten, self._sessions, os.getpid()).atexit = False
-        self._running: set[concurrent.futures.Future[Any]] = set()
-        self._is_closed = False
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(work, _loop())
@@ -268,25 +263,26 @@ async def _close_all(sessions: "list[aiohttp.ClientSession]") -> None:
         await sessions.pop().close()
 
 
-def _close_forgotten(sessions: "list[aiohttp.ClientSession]", process_id: int) -> None:
-    """Close the connections of an `Http` that nobody holds any more; after a fork they are the parent's."""
-    if sessions and process_id == os.getpid():
+def _close_forgotten(sessions: "list[aiohttp.ClientSession]") -> None:
+    """Close the connections of an `Http` that nobody holds any more."""
+    if sessions:
         asyncio.run_coroutine_threadsafe(_close_all(sessions), _loop())
 
 
 # Callers are plain threads. Only on a loop can the whole time of a request be limited, and one in flight be cancelled.
-_LOOPS: dict[int, asyncio.AbstractEventLoop] = {}  # by the process: a forked one gets its own
+_LOOP_LOCK = threading.Lock()
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    process_id = os.getpid()
-    if process_id not in _LOOPS:
-        loop = asyncio.new_event_loop()
-        if _LOOPS.setdefault(process_id, loop) is loop:
-            threading.Thread(target=loop.run_forever, name="evidencebench-http", daemon=True).start()
-        else:  # another thread was first
-            loop.close()
-    return _LOOPS[process_id]
+    with _LOOP_LOCK:
+        return _running_loop()
+
+
+@cache
+def _running_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="evidencebench-http", daemon=True).start()
+    return loop
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:

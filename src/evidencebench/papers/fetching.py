@@ -16,7 +16,7 @@ import msgspec
 from evidencebench.errors import DataError, DownloadError, FailingServerError, UnreadableError
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import MOST_BYTES, file_sha256, read_whole
-from evidencebench.files.places import locked_folder
+from evidencebench.files.places import hold, lock_of
 from evidencebench.papers.html import is_html
 from evidencebench.papers.ids import IdScheme, PublicId
 from evidencebench.papers.jats import FORMAT as JATS
@@ -208,7 +208,7 @@ def fetch_papers(
             if n_failures == MOST_FAILURES:
                 raise FailingServerError(f"{paper.reason}; so it was for {MOST_FAILURES} papers in a row")
     finally:
-        with locked_folder(folder):
+        with hold(lock_of(folder / INDEX_NAME), waits=True):
             papers = read_index(folder) | {paper.id: paper for paper in done}
             rows = [list(asdict(paper).values()) for paper in papers.values()]
             write_whole(folder / INDEX_NAME, f"{as_csv(Table(columns=_COLUMNS, rows=rows))}\n")

@@ -22,7 +22,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError, ModelError, SystemSpecError
 from evidencebench.files.atomic import restore_folder, swap_folder, write_whole
 from evidencebench.files.disk import PathText
-from evidencebench.files.places import locked_file
+from evidencebench.files.places import hold
 from evidencebench.models.embedding.encoder import FORMATS, hypothesis_text, sentence_texts
 from evidencebench.models.embedding.local import (
     LIBRARIES,
@@ -312,7 +312,7 @@ def _training_folder(
     work = part / hashlib.sha256(plan).hexdigest()[:16]
     try:
         work.mkdir(parents=True, exist_ok=True)
-        with locked_file(part / "lock") as is_held:
+        with hold(part / "lock") as is_held:
             if not is_held:
                 raise ModelError(f"{part}: another process trains here; wait for it, or choose another folder")
             restore_folder(folder, part / "old")

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _BACKLOG = 1024  # connections that wait to be taken
 
@@ -34,13 +33,13 @@ class _Server(uvicorn.Server):
             connection.transport.abort()
 
 
-def server_of(app: ASGIApp, connection: type[H11Protocol] = H11Protocol) -> uvicorn.Server:
+def server_of(app: ASGIApp) -> uvicorn.Server:
     """Return a server for an app; it ends once its ``should_exit`` is true. uvicorn's own logs are off."""
     return _Server(
         uvicorn.Config(
             app,
             loop="asyncio",
-            http=connection,
+            http="h11",
             backlog=_BACKLOG,
             timeout_graceful_shutdown=2,
             ws="none",
@@ -63,22 +62,25 @@ def serve_until_signal(
     """Serve an app on a bound socket until SIGINT or SIGTERM; ``on_start`` is called once requests can be sent."""
     server = server_of(app)
 
-    def end() -> None:
+    def end(*_: object) -> None:
         server.should_exit = True
 
     async def serve() -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, end)
         bound.listen(_BACKLOG)  # from here on, requests wait in the socket until the server runs
         on_start()
         await server.serve(sockets=[bound])
 
-    asyncio.run(serve())
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        asyncio.run(serve())
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
-def served_in_thread(app: ASGIApp, bound: socket.socket, connection: type[H11Protocol] = H11Protocol) -> Iterator[None]:
-    server = server_of(app, connection)
+def served_in_thread(app: ASGIApp, bound: socket.socket) -> Iterator[None]:
+    server = server_of(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="server", daemon=True)
     bound.listen(_BACKLOG)  # so that it can be asked at once
     thread.start()

@@ -1,6 +1,5 @@
 """The one way to ask: nothing is sent twice, replies are durable before use, money is guarded, and it ends cleanly."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -409,24 +408,6 @@ while len(sender.asked) < 2:
         is_open=False,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_forked_process_asks_through_a_thread_of_its_own() -> None:
-    done = script(
-        """
-print(len(work(3)), flush=True)
-child = os.fork()
-print(len(work(4)), flush=True)
-if child == 0:
-    sys.exit(0)
-print(os.waitpid(child, 0)[1])
-client.close()
-""",
-        is_open=True,
-    )
-    assert sorted(done.stdout.replace("\n", "")) == ["0", "3", "4", "4"]  # two processes print, one into the other
-    assert (done.stderr, done.returncode) == ("", 0)
 
 
 def test_an_estimate_counts_each_request_once_sends_nothing_and_takes_what_is_stored_for_free() -> None:

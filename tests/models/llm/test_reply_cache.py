@@ -122,24 +122,6 @@ def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_
     writer.close()
 
 
-def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
-    code = (
-        "import os, sys; from pathlib import Path; from kit.replies import numbered, reply_to\n"
-        "from doors import ReplyCache\n"
-        "cache = ReplyCache(Path(sys.argv[1])); cache.put(numbered(0), reply_to(0), None)\n"
-        "cache.find(numbered(0).key)\n"
-        "child = os.fork()\n"
-        "cache.put(numbered(2 if child else 1), reply_to(1), None)\n"
-        "cache.find(numbered(0).key)\n"
-        "if child: assert os.waitpid(child, 0)[1] == 0\n"
-        "cache.close()\n"
-    )
-    arguments = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, str(tmp_path)]
-    subprocess.run(arguments, check=True, timeout=MOST_SECONDS)
-    cache = ReplyCache(tmp_path)
-    assert all(cache.find(numbered(n).key) is not None for n in range(3))
-
-
 _WRITE = """
 import sys
 from pathlib import Path

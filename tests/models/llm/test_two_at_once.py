@@ -1,11 +1,13 @@
 """Two of the same run at once, in processes of their own: each reply is paid for once, and both get it."""
 
+import errno
+import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import pytest
@@ -43,8 +45,9 @@ import sys
 from pathlib import Path
 from doors import ReplyCache
 claims = ReplyCache(Path(sys.argv[1]))
-print(claims.claim(sys.argv[2]), flush=True)
-sys.stdin.readline()
+with claims.claimed(sys.argv[2]) as is_mine:
+    print(is_mine, flush=True)
+    sys.stdin.readline()
 """
 
 
@@ -81,22 +84,42 @@ def test_what_a_process_asks_is_free_when_it_is_killed(tmp_path: Path) -> None:
     claims = ReplyCache(tmp_path)
     with started(HOLD, str(tmp_path), KEY) as process:
         assert line_of(process) == "True\n"
-        assert not claims.claim(KEY)
-        assert claims.claim(numbered(1).key)
+        with claims.claimed(KEY) as is_mine, claims.claimed(numbered(1).key) as is_other_mine:
+            assert (is_mine, is_other_mine) == (False, True)
         process.send_signal(signal.SIGKILL)
-    assert claims.claim(KEY)
+    with claims.claimed(KEY) as is_mine:
+        assert is_mine
     claims.close()
 
 
 def test_what_is_given_back_may_be_asked_by_others(tmp_path: Path) -> None:
     claims = ReplyCache(tmp_path)
-    assert claims.claim(KEY)
-    for is_free in (False, True):
-        if is_free:
-            claims.give_back(KEY)
+
+    def is_free() -> bool:
         with started(HOLD, str(tmp_path), KEY) as process:
-            assert line_of(process) == f"{is_free}\n"
+            said = line_of(process)
             go(process)
+        return said == "True\n"
+
+    with claims.claimed(KEY):
+        assert not is_free()
+    assert is_free()
+    claims.close()
+    assert not list(tmp_path.glob("*.asking/*"))
+
+
+def test_where_too_many_files_are_open_a_request_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = ReplyCache(tmp_path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        with claims.claimed(KEY) as is_mine:
+            assert not is_mine
+    with claims.claimed(KEY) as is_mine:
+        assert is_mine
     claims.close()
 
 
@@ -111,13 +134,6 @@ def test_what_was_asked_may_be_asked_by_others_while_its_process_lives(
         assert line_of(process) == "True\n"
         go(process)
     client.close()
-
-
-def test_where_nothing_can_be_locked_everything_may_be_asked(tmp_path: Path) -> None:
-    claims = ReplyCache(tmp_path / "no such folder")
-    assert claims.claim(KEY)
-    claims.give_back(KEY)
-    claims.close()
 
 
 def test_a_request_that_another_process_sends_is_waited_for_and_its_reply_is_taken() -> None:
@@ -144,11 +160,11 @@ class CountingCache(ReplyCache):
         super().__init__(folder)
         self.n_looks, self.looked_long = 0, threading.Event()
 
-    def claim(self, key: str) -> bool:
+    def claimed(self, key: str) -> AbstractContextManager[bool]:
         self.n_looks += 1
         if self.n_looks == 3600:  # five looks a second: twelve minutes
             self.looked_long.set()
-        return super().claim(key)
+        return super().claimed(key)
 
 
 def test_a_request_is_waited_for_as_long_as_the_process_that_sends_it_lives(

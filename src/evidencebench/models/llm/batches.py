@@ -1,11 +1,10 @@
 """BatchSender: queue, submit once, collect."""
 
-import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -20,7 +19,7 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.files.places import try_lock
+from evidencebench.files.places import hold
 from evidencebench.models.llm.batch_apis import (
     APIS,
     BatchApi,
@@ -42,7 +41,6 @@ from evidencebench.models.llm.replies import ReplyCache, cache_errors
 from evidencebench.web.retry import TransientError
 from evidencebench.wording import counted
 
-_LOOK_AGAIN_SECONDS = 0.5  # for the lock of submitting
 _MOST_READINGS = 3  # of results that lack rows or are damaged, since that seldom changes later
 
 
@@ -138,19 +136,15 @@ class BatchSender:
     def _only_submitter(self, *, is_waiting: bool) -> Iterator[bool]:
         """Yield whether this process alone submits: then a batch without an id is one whose submission was cut off."""
         path = self.cache.path.with_name(f"{self.cache.path.name}.submitting")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise CacheError(
-                f"{path}: cannot be locked: {error.strerror}; make its folder one that can be written"
-            ) from error
-        try:
-            while not (is_held := try_lock(descriptor)) and is_waiting:
-                self._settings.sleep(_LOOK_AGAIN_SECONDS)
+        with ExitStack() as holding:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                is_held = holding.enter_context(hold(path, waits=is_waiting))
+            except OSError as error:
+                raise CacheError(
+                    f"{path}: cannot be locked: {error.strerror}; make its folder one that can be written"
+                ) from error
             yield is_held
-        finally:
-            os.close(descriptor)
 
     def _provider_of(self, group: BatchGroup) -> tuple[BatchApi, Calls]:
         if group not in self._providers:

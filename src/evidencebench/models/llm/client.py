@@ -22,7 +22,6 @@ from evidencebench.errors import (
     StopError,
 )
 from evidencebench.files.disk import PathText
-from evidencebench.files.places import call_in_forks
 from evidencebench.models.http import CLOSED, Transport
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
@@ -138,10 +137,9 @@ class ChatClient:
         self._in_batches = in_batches
         self._is_draining = self._is_closed = False
         self._is_writable = False
-        self._reset()
-        call_in_forks(self, ChatClient._reset)
-        call_in_forks(self._budget, Budget.after_fork)
-        call_in_forks(self.totals, RunningTotals.after_fork)
+        self._lock, self._writable_lock = threading.Lock(), threading.Lock()
+        self._slots, self._helpers = threading.Semaphore(max_in_flight), threading.Semaphore(max_in_flight)
+        self._flights: dict[str, _Flight] = {}
 
     def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
         """`stand_in` is an example of a well-formed reply; only cost estimates use it. Raises as `Sender.send`."""
@@ -194,12 +192,6 @@ class ChatClient:
         if self._cache is not None:
             self._cache.close()
 
-    def _reset(self) -> None:
-        """Begin without requests in flight: at first, and in a forked process, which has none of the threads."""
-        self._lock, self._writable_lock = threading.Lock(), threading.Lock()
-        self._slots, self._helpers = threading.Semaphore(self._max_in_flight), threading.Semaphore(self._max_in_flight)
-        self._flights: dict[str, _Flight] = {}
-
     def _serve(self, flight: _Flight) -> None:
         request, received, failure = flight.request, None, None
         try:
@@ -231,13 +223,12 @@ class ChatClient:
             if not self._is_writable:
                 cache.require_writable()  # a reply that cannot be stored would be paid for again
                 self._is_writable = True
-        while not cache.claim(request.key):  # as long as that process lives: the system frees claims of a dead one
+        while True:
+            with cache.claimed(request.key) as is_mine:
+                if is_mine:
+                    return self._find_stored(request.key) or self._send(request)
             time.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
-        try:
-            return self._find_stored(request.key) or self._send(request)
-        finally:
-            cache.give_back(request.key)
 
     def _send(self, request: ChatRequest) -> Received:
         batch = None if self._in_batches is None else self._in_batches.batch_of(request.key)

@@ -174,10 +174,6 @@ class RunningTotals:
     def now(self) -> RequestTotals:
         return self._totals
 
-    def after_fork(self) -> None:
-        """Replace the lock in a forked process: a thread that does not exist there may hold it."""
-        self._lock = threading.Lock()
-
     def count(self, **more: float) -> None:
         with self._lock:
             self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
@@ -327,10 +323,6 @@ class Budget:
             self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # 0 drops rounding errors
             self._changed.notify_all()
             return most
-
-    def after_fork(self) -> None:
-        self._reserved, self._reserved_usd = {}, 0.0
-        self._changed = threading.Condition(threading.RLock())
 
     def _most_usd(self, request: ChatRequest) -> float:
         # With nothing cached, the longest reply, and a margin that makes the estimate of the prompt high enough.

@@ -1,6 +1,6 @@
 """ReplyCache: one SQLite file of replies for all models and processes, each reply durable before it is used."""
 
-import fcntl
+import errno
 import hashlib
 import os
 import sqlite3
@@ -9,7 +9,7 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
@@ -18,7 +18,7 @@ import msgspec
 
 from evidencebench.decoding import prepared
 from evidencebench.errors import CacheError, EvidenceBenchError
-from evidencebench.files.places import cache_folder, call_in_forks
+from evidencebench.files.places import cache_folder, hold
 from evidencebench.files.sqlite import Database, DatabaseFormat, release_space, reserve_space
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received
 
@@ -52,7 +52,6 @@ _INSERT = """
 INSERT INTO reply (key, model, base_url, created, prompt_tokens, completion_tokens, cost_usd, reply, digest, request)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
 """
-_OFFSET_DIGITS = 15  # hexadecimal digits of a key: offsets below 2**60 can be locked on every system
 
 
 class ReplyCache:
@@ -62,12 +61,6 @@ class ReplyCache:
         self.path = folder / FILE_NAME
         self.clock = clock
         self._reader, self._writer = Database(self.path, REPLIES, "FULL"), Database(self.path, REPLIES, "FULL")
-        self._begin()
-        call_in_forks(self, ReplyCache._begin)
-
-    def _begin(self) -> None:
-        """Make the locks, in a forked process new ones, since the others may be held."""
-        self._claims: int | None = None  # the descriptor of the file whose bytes are locked
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: deque[_Waiting] = deque()
 
@@ -105,23 +98,20 @@ class ReplyCache:
         )
         self.change(lambda connection: connection.execute(_INSERT, row))
 
-    def claim(self, key: str) -> bool:
-        """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends."""
-        try:
-            if self._claims is None:
-                path = self.path.with_name(f"{FILE_NAME}.asking")
-                self._claims = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            fcntl.lockf(self._claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[:_OFFSET_DIGITS], 16))
-        except (BlockingIOError, PermissionError):  # which of them depends on the system
-            return self._claims is None
-        except OSError:  # a disk without locks
-            return True
-        return True
-
-    def give_back(self, key: str) -> None:
-        if self._claims is not None:
-            with suppress(OSError):
-                fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, int(key[:_OFFSET_DIGITS], 16))
+    @contextmanager
+    def claimed(self, key: str) -> Iterator[bool]:
+        """Yield whether no other process sends this request; then none does as long as the block runs."""
+        folder = self.path.with_name(f"{FILE_NAME}.asking")
+        with ExitStack() as holding:
+            try:
+                folder.mkdir(exist_ok=True)
+                is_mine = holding.enter_context(hold(folder / key))
+            except OSError as error:
+                if error.errno != errno.EMFILE:  # which passes, as other requests end
+                    with cache_errors(self.path):
+                        raise
+                is_mine = False
+            yield is_mine
 
     def require_writable(self) -> None:
         self.change(reserve_space)
@@ -157,17 +147,8 @@ class ReplyCache:
         finally:
             if is_free:
                 self._writing.release()
-            self._release_claims()
             with self._lock:
                 self._reader.close()
-
-    def __del__(self) -> None:
-        self._release_claims()
-
-    def _release_claims(self) -> None:
-        descriptor, self._claims = self._claims, None
-        if descriptor is not None:
-            os.close(descriptor)
 
     def _commit(self) -> None:
         group = [self._waiting.popleft() for _ in range(min(1024, len(self._waiting)))]

@@ -1,6 +1,5 @@
 """What opens PDFs: a process of its own, with little time and memory."""
 
-import resource
 import subprocess
 import sys
 from contextlib import suppress
@@ -14,6 +13,10 @@ _MEMORY_BYTES = 3 << 30
 
 
 def limit_process() -> None:
+    try:
+        import resource  # noqa: PLC0415 - not on Windows, where only the time is limited
+    except ImportError:
+        return
     for limit, most in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
         with suppress(ValueError, OSError):  # not every system knows every limit
             resource.setrlimit(limit, (most, most))
