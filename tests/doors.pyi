@@ -107,7 +107,6 @@ from evidencebench.engine.protocol import results as results
 from evidencebench.engine.ray import _why_it_died as _why_it_died
 
 # Requests and our servers: peers that are slow, lie or go away.
-from evidencebench.web.fetch import PacedReader as PacedReader
 from evidencebench.web.retry import Retry as Retry
 from evidencebench.web.retry import TransientError as TransientError
 from evidencebench.web.retry import _FIRST_BUSY_SECONDS as _FIRST_BUSY_SECONDS
@@ -130,8 +129,8 @@ from evidencebench.models.embedding.local import require_model as require_model
 from evidencebench.models.embedding.onnx import OnnxEncoder as OnnxEncoder
 from evidencebench.models.embedding.server import Endpoint as Endpoint
 from evidencebench.models.embedding.server import EndpointEncoder as EndpointEncoder
-from evidencebench.models.http import hide_key as hide_key
-from evidencebench.models.http import without_key as without_key
+from evidencebench.web.http import hide_key as hide_key
+from evidencebench.web.http import without_key as without_key
 from evidencebench.models.llm import batches as batches
 from evidencebench.models.llm.batch_apis import APIS as APIS
 from evidencebench.models.llm.batch_apis import CallSettings as CallSettings

@@ -106,7 +106,7 @@ def test_no_two_classes_have_the_same_name() -> None:
 
 
 def test_only_http_and_web_apps_are_asynchronous() -> None:
-    apps = ("models/http.py", "web/serving.py", "pages/", "integrations/fake_server", "integrations/inspect_ai")
+    apps = ("web/http.py", "web/serving.py", "pages/", "integrations/fake_server", "integrations/inspect_ai")
     asynchronous = (ast.AsyncFunctionDef, ast.Await, ast.AsyncWith, ast.AsyncFor)
     strays = {
         path.as_posix()

@@ -30,11 +30,11 @@ from evidencebench.engine.ray import RayCluster
 from evidencebench.errors import EvidenceBenchError, UnreadableError
 from evidencebench.execution.changes import QUERY_CONTROLS, query_control
 from evidencebench.files.disk import PathText, decoded, read_bytes, read_stream
-from evidencebench.models.http import is_loopback
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
 from evidencebench.scoring.selection import RULE_TEXTS, OutOfRange, OverLength, Rules, Ties
 from evidencebench.tables import RENDERERS
+from evidencebench.web.http import is_loopback
 
 if TYPE_CHECKING:  # starlette is an extra
     from starlette.types import ASGIApp

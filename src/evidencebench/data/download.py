@@ -2,14 +2,14 @@
 
 import re
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from http.client import HTTPResponse
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import msgspec
 
@@ -23,13 +23,11 @@ from evidencebench.files.places import hold, lock_of
 from evidencebench.web.fetch import (
     FETCHES,
     ask,
-    blocks_of,
     require_lasting,
     require_web_address,
-    said_status,
-    transient_errors,
     wrong_file,
 )
+from evidencebench.web.http import HttpAnswer
 from evidencebench.web.retry import TransientError
 from evidencebench.wording import counted
 
@@ -234,34 +232,98 @@ def _advance(job: _Job) -> None:
         start = 0
     if start and start == known:
         return  # killed after the last byte: nothing to ask for
-    headers = {"User-Agent": "evidencebench", "Accept-Encoding": "identity"}
+    headers = {}
     if start and origin.validator is not None:
-        headers |= {"Range": f"bytes={start}-", "If-Range": origin.validator}
-    with ask(job.address, headers, job.timeout_seconds) as response:
-        if start and response.status in {HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE}:
-            total: int | None = _continued_total(job, response, start, origin)
-            if start == total:
-                return
-        elif response.status == HTTPStatus.OK:  # also from a server without ranges, or for a changed file
-            start, total = 0, response.length
+        headers = {"Range": f"bytes={start}-", "If-Range": origin.validator}
+    with closing(_Receiver(job, start, origin)) as receiver:
+        ask(
+            job.address,
+            headers,
+            silent_seconds=job.timeout_seconds,
+            most_bytes=sys.maxsize,  # counted below
+            receive=receiver.receive,
+        )
+    receiver.require_whole()
+
+
+class _Receiver:
+    """Writes an answer into the part file: from ``start`` on, or from its beginning where it is the whole file."""
+
+    def __init__(self, job: _Job, start: int, origin: PartOrigin) -> None:
+        self._job, self._start, self._origin = job, start, origin
+        self._file: IO[bytes] | None = None
+        self._held = self._most = 0
+        self._told: int | None = None  # the size of the file, as the server says
+        self._total: int | None = None
+        self._has_all = False
+
+    def receive(self, answer: HttpAnswer) -> Callable[[bytes], object]:
+        job = self._job
+        if self._start and answer.status in {HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE}:
+            self._total = _continued_total(job, answer, self._start, self._origin)
+            self._has_all = self._start == self._total
+            if self._has_all:
+                return lambda _: None
+        elif answer.status == HTTPStatus.OK:  # also from a server without ranges, or for a changed file
+            self._start, self._total = 0, answer.length
+            etag, last_modified = (answer.headers.get(name) or None for name in ("ETag", "Last-Modified"))
+            self._origin = PartOrigin(
+                address=job.address, etag=etag, last_modified=last_modified, total=self._total or None
+            )
         else:
-            require_lasting(response)
-            raise wrong_file(job.address, "the file", f"the answer {said_status(response)}")
-        _require_data(job, response, start=start, total=total)
-        if start == 0:
-            _discard(job.part)
-            etag, last_modified = (response.headers[name] or None for name in ("ETag", "Last-Modified"))
-            origin = PartOrigin(address=job.address, etag=etag, last_modified=last_modified, total=total or None)
-            write_whole(_origin_file(job.part), msgspec.json.encode(origin))
-        _receive(job, response, start=start, total=job.entry.size_bytes if total is None else total)
+            require_lasting(answer)
+            raise wrong_file(job.address, "the file", f"the answer {answer.said_status}")
+        _require_plain(job, answer)
+        if self._total is None:
+            _require_end(job, answer)
+        self._held = self._start
+        self._told = self._total
+        self._total = job.entry.size_bytes if self._total is None else self._total
+        self._most = job.most_bytes if self._total is None else self._total
+        return self._take
+
+    def _take(self, block: bytes) -> None:
+        if self._file is None:
+            self._file = self._opened(block)
+        self._held += len(block)
+        if self._held > self._most:
+            _discard(self._job.part)
+            at_most = "at most " if self._total is None else ""
+            raise wrong_file(self._job.address, f"{at_most}{self._most:,} bytes", "more")
+        self._file.write(block)
+        self._job.progress(self._held, self._total or self._held)
+
+    def _opened(self, first: bytes) -> IO[bytes]:
+        if not self._start and first.lstrip().startswith(b"<"):
+            raise _page(self._job)
+        _require_size(self._job, self._told)
+        if self._start:
+            file = self._job.part.open("r+b")
+            file.seek(self._start)
+            return file
+        _discard(self._job.part)
+        write_whole(_origin_file(self._job.part), msgspec.json.encode(self._origin))
+        return self._job.part.open("wb")
+
+    def require_whole(self) -> None:
+        if self._has_all:
+            return
+        if self._held == 0:
+            raise TransientError("the answer was empty")
+        if self._total is not None and self._held < self._total:
+            raise TransientError(f"the connection ended after {self._held:,} of {self._total:,} bytes")
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
 
-def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: PartOrigin) -> int:
+def _continued_total(job: _Job, answer: HttpAnswer, start: int, origin: PartOrigin) -> int:
     """Return the whole file's length from an answer that goes on at ``start``, or ends there; else start again."""
-    stated = response.headers["Content-Range"] or "no Content-Range"
-    is_part = response.status == HTTPStatus.PARTIAL_CONTENT
+    stated = answer.headers.get("Content-Range") or "no Content-Range"
+    is_part = answer.status == HTTPStatus.PARTIAL_CONTENT
     match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18})" if is_part else r"bytes \*/((\d{1,18}))", stated.strip())
-    is_same = origin.validator in {response.headers["ETag"], response.headers["Last-Modified"]} - {None, ""}
+    is_same = origin.validator in {answer.headers.get("ETag"), answer.headers.get("Last-Modified")} - {None, ""}
     if match is None or int(match[1]) != start:
         reason = f"asked for the bytes from {start:,} on, got '{stated}'"
     elif not is_same or (job.entry.size_bytes or origin.total) not in {None, int(match[2])}:
@@ -272,39 +334,28 @@ def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: Part
     raise TransientError(f"{reason}, so it starts again from the first byte")
 
 
-def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
-    """Raise, before anything is written, for an answer that cannot be the file."""
-    encoding = response.headers["Content-Encoding"] or "identity"
-    size = job.entry.size_bytes
+def _require_plain(job: _Job, answer: HttpAnswer) -> None:
+    encoding = answer.headers.get("Content-Encoding") or "identity"
     if encoding.lower() != "identity":
         raise wrong_file(job.address, "plain bytes", f"them encoded as {encoding}")
-    with transient_errors():
-        is_markup = start == 0 and response.peek(1024).lstrip().startswith(b"<")
-    if is_markup or response.headers.get_content_type() == "text/html":
-        raise wrong_file(job.address, "a JSON file", "a web page", "open it in a browser to see why")
-    if size is not None and total not in {None, size}:
-        raise wrong_file(job.address, f"{size:,} bytes", f"a file of {total:,}")
-    if total is not None and total > job.most_bytes:
-        raise wrong_file(job.address, f"at most {job.most_bytes:,} bytes", f"a file of {total:,}")
-    if total is None and not response.chunked and size is None and job.entry.sha256 is None:
+    if answer.headers.get("Content-Type", "").partition(";")[0].strip().lower() == "text/html":
+        raise _page(job)
+
+
+def _require_end(job: _Job, answer: HttpAnswer) -> None:
+    is_chunked = "Transfer-Encoding" in answer.headers
+    if not is_chunked and job.entry.size_bytes is None and job.entry.sha256 is None:
         raise wrong_file(job.address, "a Content-Length", "none, so that a cut would go unnoticed")
 
 
-def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
-    """Write an answer's bytes from ``start`` on; raise unless the part file then has ``total`` bytes."""
-    held, most = start, job.most_bytes if total is None else total
-    with job.part.open("r+b" if start else "wb") as file:
-        file.seek(start)
-        for block in blocks_of(response):
-            held += len(block)
-            if held > most:
-                break
-            file.write(block)
-            job.progress(held, total or held)
-    if held > most:
-        _discard(job.part)
-        raise wrong_file(job.address, f"{'at most ' if total is None else ''}{most:,} bytes", "more")
-    if held == 0:
-        raise TransientError("the answer was empty")
-    if total is not None and held < total:
-        raise TransientError(f"the connection ended after {held:,} of {total:,} bytes")
+def _require_size(job: _Job, told: int | None) -> None:
+    """Raise, before anything is written, for a file of another size."""
+    size = job.entry.size_bytes
+    if size is not None and told not in {None, size}:
+        raise wrong_file(job.address, f"{size:,} bytes", f"a file of {told:,}")
+    if told is not None and told > job.most_bytes:
+        raise wrong_file(job.address, f"at most {job.most_bytes:,} bytes", f"a file of {told:,}")
+
+
+def _page(job: _Job) -> DownloadError:
+    return wrong_file(job.address, "a JSON file", "a web page", "open it in a browser to see why")

@@ -2,7 +2,6 @@
 
 In reading order:
 
-* `http`: Http: the one HTTP client of models
 * `model_card`: card.json of a trained model
 * `embedding`: Turn texts into vectors, each computed once and then read from a cache
 * `llm`: Language models behind a server: each request is sent and paid once, and its reply is kept and read

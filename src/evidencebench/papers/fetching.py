@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from http import HTTPStatus
-from itertools import chain
 from pathlib import Path
 from urllib.parse import urlencode
 
 import msgspec
 
-from evidencebench.errors import DataError, DownloadError, FailingServerError, UnreadableError
+from evidencebench.errors import DataError, DownloadError, EndpointError, FailingServerError, UnreadableError
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import MOST_BYTES, file_sha256, read_whole
 from evidencebench.files.places import hold, lock_of
@@ -22,8 +21,7 @@ from evidencebench.papers.ids import IdScheme, PublicId
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.read import read_content
 from evidencebench.tables import Table, as_csv, cell_as_written, shortened
-from evidencebench.version import __version__
-from evidencebench.web.fetch import FETCHES, ask, blocks_of, decode_served, require_lasting, said_status, wrong_file
+from evidencebench.web.fetch import FETCHES, ask, decode_served, require_lasting, wrong_file
 from evidencebench.web.retry import TransientError
 from evidencebench.wording import counted
 
@@ -109,21 +107,22 @@ class EuropePmc:
 
         def content(_: object) -> bytes:
             self.sleep(_PAUSE_SECONDS)
-            headers = {"User-Agent": f"evidencebench/{__version__}", "Accept-Encoding": "identity"}
-            with ask(address, headers, self.timeout_seconds, may_leave_host=False) as response:
-                require_lasting(response)
-                if response.status != HTTPStatus.OK:
-                    is_absent = what == _FULL_TEXT and response.status == HTTPStatus.NOT_FOUND
-                    advice = _NO_XML if is_absent else _CHECK_URL
-                    raise wrong_file(shown, what, f"the answer {said_status(response)}", advice)
-                total, received = response.length, bytearray()
-                for block in chain([b""], blocks_of(response)):  # a length that is told is checked before the first
-                    received += block
-                    if max(total or 0, len(received)) > most_bytes:
-                        raise wrong_file(shown, f"at most {most_bytes:,} bytes", "more", _CHECK_URL)
-            if total is not None and len(received) < total:
-                raise TransientError(f"the connection ended after {len(received):,} of {total:,} bytes")
-            return bytes(received)
+            try:
+                answer = ask(
+                    address,
+                    {},
+                    silent_seconds=self.timeout_seconds,
+                    most_bytes=most_bytes,
+                    may_leave_host=False,
+                )
+            except EndpointError as error:
+                raise wrong_file(shown, f"at most {most_bytes:,} bytes", "more", _CHECK_URL) from error
+            require_lasting(answer)
+            if answer.status != HTTPStatus.OK:
+                is_absent = what == _FULL_TEXT and answer.status == HTTPStatus.NOT_FOUND
+                advice = _NO_XML if is_absent else _CHECK_URL
+                raise wrong_file(shown, what, f"the answer {answer.said_status}", advice)
+            return answer.content
 
         return replace(FETCHES, max_attempts=self.attempts, sleep=self.sleep).call(content)
 

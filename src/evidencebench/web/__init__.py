@@ -1,8 +1,9 @@
-"""HTTP, as a client and as a server: addresses are checked, answers bounded in time and size, slow clients cut.
+"""HTTP, as a client and as a server: addresses are checked, answers bounded in time and size.
 
 In reading order:
 
 * `retry`: TransientError, BusyError, Retry: the one retry loop
-* `fetch`: GET with checked addresses, least speed, longest head (base install, urllib)
-* `serving`: uvicorn with limits on slow clients; serve until a signal
+* `http`: Http: the one HTTP client, of models, papers and data
+* `fetch`: GET with checked redirects and a least speed
+* `serving`: uvicorn; serve until a signal
 """

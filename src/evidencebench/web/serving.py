@@ -26,16 +26,9 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return bound
 
 
-class _Server(uvicorn.Server):
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().shutdown(sockets)
-        for connection in list(self.server_state.connections):  # made when uvicorn had told all others to end
-            connection.transport.abort()
-
-
 def server_of(app: ASGIApp) -> uvicorn.Server:
     """Return a server for an app; it ends once its ``should_exit`` is true. uvicorn's own logs are off."""
-    return _Server(
+    return uvicorn.Server(
         uvicorn.Config(
             app,
             loop="asyncio",

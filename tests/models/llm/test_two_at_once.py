@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -160,11 +160,13 @@ class CountingCache(ReplyCache):
         super().__init__(folder)
         self.n_looks, self.looked_long = 0, threading.Event()
 
-    def claimed(self, key: str) -> AbstractContextManager[bool]:
+    @contextmanager
+    def claimed(self, key: str) -> Iterator[bool]:
         self.n_looks += 1
         if self.n_looks == 3600:  # five looks a second: twelve minutes
             self.looked_long.set()
-        return super().claimed(key)
+        with super().claimed(key) as is_mine:
+            yield is_mine
 
 
 def test_a_request_is_waited_for_as_long_as_the_process_that_sends_it_lives(

@@ -1,24 +1,18 @@
 """The requests that the app refuses, over real connections, and how these end."""
 
 import socket
-import threading
 from collections.abc import Mapping
 from http.cookies import SimpleCookie
-from typing import Any
 
 import pytest
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from doors import (
     MAX_BODY_BYTES,
     SECURITY_HEADERS,
     Address,
     ViewerData,
-    listening_socket,
-    served_in_thread,
 )
-from kit.asking_app import LOOPBACK, Running, ended_with, running
-from kit.patience import MOST_SECONDS
+from kit.asking_app import Running, ended_with, running
 
 
 @pytest.mark.parametrize(
@@ -176,25 +170,3 @@ def test_an_app_that_others_reach_asks_for_its_token(sample_viewed: ViewerData) 
         assert app.ask("/api/rows", headers={"Cookie": f"{app.address.cookie}=s3cret"}).status == 403
         assert app.ask("/api/rows", headers={"Cookie": "\x80;=;;"}).status == 403
         assert "s3cret" not in opened.body.decode()
-
-
-def test_a_connection_that_is_made_while_the_server_ends_is_ended_too() -> None:
-    bound, is_taken = listening_socket(LOOPBACK, 0), threading.Event()
-
-    class Late(H11Protocol):
-        def connection_made(self, transport: Any) -> None:
-            is_taken.set()
-            if bound.fileno() < 0:  # the server has told all others to end
-                super().connection_made(transport)
-            else:
-                self.loop.call_later(0.01, self.connection_made, transport)
-
-    with served_in_thread(no_app, bound, Late):
-        connection = socket.create_connection(bound.getsockname(), timeout=MOST_SECONDS)
-        assert is_taken.wait(MOST_SECONDS)
-    with connection:
-        assert ended_with(connection) == b""
-
-
-async def no_app(scope: Any, receive: Any, send: Any) -> None:
-    """Answer nothing."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from evidencebench.errors import EndpointError, SystemSpecError
 from evidencebench.models.embedding.encoder import EncodedText, Floats, VectorBatch, vector_faults
-from evidencebench.models.http import Http, ask_often, check_address, check_key, hide_key, sendable
 from evidencebench.web.fetch import decode_served
+from evidencebench.web.http import Http, ask_often, check_address, check_key, hide_key, sendable
 from evidencebench.web.retry import Retry, TransientError, Tries, is_transient, retry_after
 
 _LONGEST_WAIT_SECONDS = 60.0

@@ -12,13 +12,13 @@ from typing import IO, Any, Generic, TypeVar
 import msgspec
 
 from evidencebench.errors import EndpointError, FailingServerError
-from evidencebench.models.http import OK, Http, Upload, ask_often, hide_key
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.providers import Key, Server, Wire
 from evidencebench.models.llm.sender import failure_of, is_withheld, refusal_text, withheld_reply
 from evidencebench.models.llm.wire import reply_in, request_body
 from evidencebench.web.fetch import decode_served, optional_part
+from evidencebench.web.http import OK, Http, Upload, ask_often, hide_key
 from evidencebench.web.retry import Retry, TransientError
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ class Calls:
             self._server.address(path),
             headers={"Accept": "*/*"} | self._server.provider.headers(self.key.value),
             body=content,
-            into=into,
+            receive=lambda answer: None if into is None or answer.status not in OK else into.write,
             seconds=self.settings.total_timeout_seconds,
             idle_seconds=self.settings.timeout_seconds,
             most_bytes=most_bytes,

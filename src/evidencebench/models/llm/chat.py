@@ -11,7 +11,7 @@ import msgspec
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.models.http import sendable
+from evidencebench.web.http import sendable
 
 Finish = Literal["stop", "length", "refused", "tool", "other"]
 """Why a reply ended: by itself, at ``max_tokens``, refused by the provider, in the call of a tool, or otherwise."""

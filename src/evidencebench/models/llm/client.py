@@ -22,13 +22,13 @@ from evidencebench.errors import (
     StopError,
 )
 from evidencebench.files.disk import PathText
-from evidencebench.models.http import CLOSED, Transport
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals, shown_usd
 from evidencebench.models.llm.replies import ReplyCache, open_cache
 from evidencebench.models.llm.sender import Bounds, HttpSender
 from evidencebench.tables import Column
+from evidencebench.web.http import CLOSED, Transport
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
-from evidencebench.models.http import wait_for
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
 from evidencebench.models.llm.providers import without_known_keys
 from evidencebench.models.llm.wire import reply_in
 from evidencebench.tables import printable
+from evidencebench.web.http import wait_for
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model, ModelOutput

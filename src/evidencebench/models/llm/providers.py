@@ -14,8 +14,8 @@ import msgspec
 
 from evidencebench.errors import MissingExtraError, SystemSpecError
 from evidencebench.files.disk import packaged_table, read_whole
-from evidencebench.models.http import check_address, check_key, is_loopback, without_key
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
+from evidencebench.web.http import check_address, check_key, is_this_machine, without_key
 
 if TYPE_CHECKING:
     from evidencebench.models.llm.batch_queue import BatchGroup
@@ -102,7 +102,7 @@ def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
             "got something else, which is not shown since it may be a key; set a variable to the key and give its name"
         )
     own_hosts = (parts.hostname, None) if provider.base_url is None else (urlsplit(provider.base_url).hostname,)
-    if key_env and asked.key_env is None and not is_loopback(base_url) and parts.hostname not in own_hosts:
+    if key_env and asked.key_env is None and not is_this_machine(base_url) and parts.hostname not in own_hosts:
         raise SystemSpecError(
             f"{where}: key_env: expected the variable that holds the key of {parts.hostname}, since {key_env} is for "
             f"{provider.name}; give key_env={key_env} to send it there, or key_env= if the server needs none"

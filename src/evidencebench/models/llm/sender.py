@@ -21,17 +21,6 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.files.disk import packaged_table
-from evidencebench.models.http import (
-    CLOSED,
-    OK,
-    Http,
-    HttpAnswer,
-    NotSentError,
-    Transport,
-    ask_often,
-    hide_key,
-    is_loopback,
-)
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.inspect_models import INSPECT, InspectModels
@@ -48,6 +37,17 @@ from evidencebench.models.llm.wire import (
 )
 from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import optional_part
+from evidencebench.web.http import (
+    CLOSED,
+    OK,
+    Http,
+    HttpAnswer,
+    NotSentError,
+    Transport,
+    ask_often,
+    hide_key,
+    is_this_machine,
+)
 from evidencebench.web.retry import BusyError, Retry, TransientError, Tries, is_transient, retry_after, spread
 
 _MINUTE_SECONDS = 60.0
@@ -370,7 +370,7 @@ class HttpSender:
     def _require_server(self, post: _Post, last: TransientError) -> None:
         """Raise where nothing answers at an address of this machine: what is not started does not start by waiting."""
         target, now = post.target, self._retry.clock()
-        if not isinstance(last, NotSentError) or target.has_replied or not is_loopback(post.server.base_url):
+        if not isinstance(last, NotSentError) or target.has_replied or not is_this_machine(post.server.base_url):
             target.silent_since = None
             return
         target.silent_since = now if target.silent_since is None else target.silent_since

@@ -1,4 +1,4 @@
-"""HTTP to servers of models: addresses and keys are checked, time and size are limited, failures are tried again."""
+"""HTTP to servers: addresses and keys are checked, time and size are limited, failures are tried again."""
 
 import asyncio
 import atexit
@@ -8,6 +8,7 @@ import html
 import io
 import ipaddress
 import json
+import math
 import os
 import re
 import secrets
@@ -16,7 +17,7 @@ import threading
 import weakref
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import parse_qsl, quote, quote_plus, urlencode, urlsplit
@@ -42,12 +43,15 @@ _HEADERS = {
     "User-Agent": f"evidencebench/{__version__}",
 }
 CLOSED = "the client was closed before all replies came; make a new client to resume"
-_VISIBLE = re.compile("[!-~]*")
 _WINDOW_BITS = (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS)  # with the header of gzip or deflate, and deflate without one
 
 
 class NotSentError(TransientError):
     """The request did not reach the server, so nothing was charged."""
+
+
+class UntrustedError(NotSentError):
+    """Nobody whom this machine trusts vouches for the server's certificate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,23 @@ class HttpAnswer:
 
     status: int
     headers: Mapping[str, str]
-    content: bytes
+    content: bytes = b""  # empty where something else received it
+    reason: str = ""
+
+    @property
+    def said_status(self) -> str:
+        """The status as the server put it: ``404 Not Found``."""
+        return f"{self.status} {self.reason}".strip()
+
+    @property
+    def length(self) -> int | None:
+        """The bytes of the content, where they are told."""
+        told = self.headers.get("Content-Length", "")
+        return int(told) if told.isdigit() else None
+
+
+Receive = Callable[[HttpAnswer], Callable[[bytes], object] | None]
+"""Given an answer before its content, returns what takes that a block at a time; None: it is kept in the answer."""
 
 
 _OPEN: "weakref.WeakSet[Http]" = weakref.WeakSet()
@@ -73,7 +93,7 @@ class Http:
 
     def __init__(self, base_url: str, transport: "Transport | None" = None) -> None:
         self._transport = transport
-        self._trusts_env = not is_loopback(base_url)
+        self._trusts_env = not is_this_machine(base_url)
         self._proxy = _proxy_of(base_url) if self._trusts_env else None
         self._certificates = _certificates(base_url, trusts_env=self._trusts_env)
         self._sessions: list[aiohttp.ClientSession] = []  # one, once something was asked
@@ -94,7 +114,7 @@ class Http:
         body: bytes | IO[bytes] | None = None,
         upload: "Upload | None" = None,  # in place of a body
         queries: Mapping[str, str] | None = None,
-        into: IO[bytes] | None = None,  # gets the content of a successful answer
+        receive: Receive = lambda _: None,
         idle_seconds: float | None = None,  # without a byte
         unanswered: type[TransientError] = TransientError,
         on_first_byte: Callable[[], object] = lambda: None,  # of the answer's content
@@ -113,7 +133,7 @@ class Http:
             raise NotSentError(hide_key(str(error), key)) from None
 
         async def exchange() -> HttpAnswer:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(None if math.isinf(seconds) else seconds):
                 if self._transport is not None:
                     sent = b"".join([block async for block in _read_blocks(content)])
                     answer = await _over(self._transport, method, address, all_headers, sent)
@@ -128,12 +148,12 @@ class Http:
                     timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=idle_seconds),
                     allow_redirects=False,
                 ) as reply:
-                    return await _read(reply, most_bytes, into, address, on_first_byte)
+                    return await _read(reply, most_bytes, receive, address, on_first_byte)
 
         try:
             return self._run(exchange())
         except (TimeoutError, aiohttp.ClientError, ssl.SSLError, concurrent.futures.CancelledError) as error:
-            failure = _failure(error, unanswered, seconds=seconds, key=key)
+            failure = _failure(error, unanswered, seconds=seconds, idle_seconds=idle_seconds, key=key)
         raise failure  # here, so that it does not hold aiohttp's error, whose request holds the key
 
     def close(self) -> None:
@@ -290,42 +310,63 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 
 
-def _failure(error: BaseException, unanswered: type[TransientError], *, seconds: float, key: str) -> Exception:
-    import aiohttp  # noqa: PLC0415 - an extra
+def _failure(
+    error: BaseException, unanswered: type[TransientError], *, seconds: float, idle_seconds: float | None, key: str
+) -> Exception:
+    import aiohttp  # noqa: PLC0415 - takes a tenth of a second
 
     if isinstance(error, concurrent.futures.CancelledError):
         return DrainingError(CLOSED)
+    unsent = (
+        aiohttp.ConnectionTimeoutError
+        | aiohttp.ClientConnectorError
+        | aiohttp.ClientHttpProxyError
+        | aiohttp.InvalidURL
+    )
+    kind = NotSentError if isinstance(error, unsent) else unanswered
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        kind = UntrustedError
+    return kind(hide_key(_reason(error, seconds=seconds, idle_seconds=idle_seconds), key))
+
+
+def _reason(error: BaseException, *, seconds: float, idle_seconds: float | None) -> str:
+    import aiohttp  # noqa: PLC0415 - as above
+
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return NotSentError(f"no connection within {min(_CONNECT_SECONDS, seconds):g} s")
+        return f"no connection within {min(_CONNECT_SECONDS, seconds):g} s"
     if isinstance(error, aiohttp.SocketTimeoutError):
-        return unanswered("no byte for longer than timeout_seconds")
+        return f"no byte came for {idle_seconds:g} s"
     if isinstance(error, TimeoutError):
-        return unanswered(f"no whole reply within {seconds:g} s")
-    unsent = aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError | aiohttp.InvalidURL
-    failure = NotSentError if isinstance(error, unsent) else unanswered
-    return failure(hide_key(str(error) or type(error).__name__, key))
+        return f"no whole reply within {seconds:g} s"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the connection ended before the answer did"
+    if isinstance(error, OSError) and (error.errno or 0) > 0:
+        return os.strerror(error.errno or 0)
+    return str(error) or type(error).__name__
 
 
 async def _read(
     reply: "aiohttp.ClientResponse",
     most_bytes: int,
-    into: IO[bytes] | None,
+    receive: Receive,
     address: str,
     on_first_byte: Callable[[], object],
 ) -> HttpAnswer:
-    """Read an answer, decoded unless it is written to a file; a small body could be decoded into a huge one."""
+    """Read an answer, decoded unless something else receives it; a small body could be decoded into a huge one."""
     content, n_bytes = io.BytesIO(), 0
-    sink = into if into is not None and reply.status in OK else content
+    begun = HttpAnswer(status=reply.status, headers=reply.headers, reason=reply.reason or "")
+    _require_size(begun.length or 0, most_bytes, address)
+    take = receive(begun) or content.write
     async for block in reply.content.iter_any():
         if not n_bytes:
             on_first_byte()
         n_bytes += len(block)
         if n_bytes > most_bytes:
             break
-        sink.write(block)
+        take(block)
     decoded = _decode(content.getvalue(), reply.headers.get("Content-Encoding", ""), most_bytes)
     _require_size(max(n_bytes, len(decoded)), most_bytes, address)
-    return HttpAnswer(status=reply.status, headers=reply.headers, content=decoded)
+    return replace(begun, content=decoded)
 
 
 def _require_size(n_bytes: int, most_bytes: int, address: str) -> None:
@@ -414,7 +455,7 @@ def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozen
         is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:  # for example a port that is no number
         is_web = False
-    if not is_web or not _VISIBLE.fullmatch(base_url):
+    if not is_web or not is_visible(base_url):
         got = "" if base_url else ", got none behind 'base_url='; set the shell variable there, or leave base_url out"
         raise SystemSpecError(f"{where}: base_url: expected an http or https address such as https://host/v1{got}")
     names = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
@@ -427,12 +468,12 @@ def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozen
 
 
 def check_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
-    if key_env and not _VISIBLE.fullmatch(key):
+    if key_env and not is_visible(key):
         raise SystemSpecError(
             f"{where}: key_env: the key in {key_env} has a character that a request cannot carry, such as a line end "
             "or a letter with an accent; set it to visible ASCII characters alone"
         )
-    if not key_env or is_loopback(base_url):
+    if not key_env or is_this_machine(base_url):
         return
     if not key:
         raise SystemSpecError(
@@ -446,13 +487,23 @@ def check_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
         )
 
 
-def is_loopback(address: str) -> bool:
-    """Whether a server, or a host alone, is on this machine."""
-    host = (urlsplit(address).hostname or "") if "//" in address else address
+def is_loopback(host: str) -> bool:
+    """Whether a host is one that this machine alone reaches."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_this_machine(address: str) -> bool:
+    """Whether a server is on this machine; ``0.0.0.0`` and ``[::]``, as servers tell their own address, are."""
+    host = urlsplit(address).hostname or ""
+    return is_loopback(host) or host in {"0.0.0.0", "::"}  # noqa: S104 - asked, not listened to
+
+
+def is_visible(text: str) -> bool:
+    """Whether an address or a key has no character that a request cannot carry: ASCII alone, without spaces."""
+    return re.fullmatch("[!-~]*", text) is not None
 
 
 def sendable(text: str) -> str:
