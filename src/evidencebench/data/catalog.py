@@ -10,6 +10,7 @@ from types import MappingProxyType
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import PathText, packaged_table
 from evidencebench.files.places import data_folder
+from evidencebench.files.remote import is_remote, local_copy
 from evidencebench.wording import did_you_mean
 
 
@@ -43,9 +44,10 @@ SAMPLE = "sample"
 
 
 def data_path(name: PathText) -> Path:
-    """Return the path of a data file, given its catalogue name or its path.
+    """Return the path of a data file, given its catalogue name, its path, or its address.
 
-    ``"sample"`` and the names of `CATALOG` are names; any other text, and a `Path` whatever its name, is a path. Raises
+    ``"sample"`` and the names of `CATALOG` are names; text with ``://`` is an address, of which a copy is made; any
+    other text, and a `Path` whatever its name, is a path. Raises
     `UnreadableError` for a catalogue name whose file is not on this machine, or text that is neither such a name nor
     like a path.
 
@@ -56,6 +58,8 @@ def data_path(name: PathText) -> Path:
         return Path(str(files("evidencebench.data"))) / "sample" / "sample.json"
     if not isinstance(name, str):
         return Path(name)
+    if is_remote(name):
+        return local_copy(name)
     if name not in CATALOG:
         path, known = Path(name), (SAMPLE, *CATALOG)
         if "/" not in name and not path.suffix and not path.exists():

@@ -171,10 +171,10 @@ def open_dataset(path: PathText) -> Dataset:
     Parameters
     ----------
     path
-        A catalogue name, such as ``"train"`` or ``"sample"``; or a file: ``.json`` (one object: id -> instance),
-        ``.jsonl`` (one instance a line with its ``id``, or one ``{id: instance}`` a line), gzip of either (``.gz``), or
-        ``.parquet`` (one instance a row). A folder of such files, or a pattern (``"shards/*.parquet"``), is one data
-        set.
+        A catalogue name, such as ``"train"`` or ``"sample"``; an address, such as ``"s3://bucket/data.json"``, of which
+        a copy is made; or a file: ``.json`` (one object: id -> instance), ``.jsonl`` (one instance a line with its
+        ``id``, or one ``{id: instance}`` a line), gzip of either (``.gz``), or ``.parquet`` (one instance a row). A
+        folder of such files, or a pattern (``"shards/*.parquet"``), is one data set.
 
     Raises
     ------

@@ -7,5 +7,6 @@ In reading order:
 * `records`: files of a header and then one JSON object a line, which a killed process can go on with
 * `sqlite`: SQLite files that processes share
 * `workbook`: tables as a spreadsheet
+* `remote`: copies of files that lie elsewhere
 * `places`: Data and cache folders, locks between processes
 """

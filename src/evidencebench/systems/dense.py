@@ -242,7 +242,6 @@ class DenseApi:
 
     def __post_init__(self) -> None:
         require_neighbours("dense_api", self.neighbours)
-        require_extra("dense_api", "llm", "aiohttp")
         self.endpoint.require_sound("dense_api")
 
     @property

@@ -326,8 +326,6 @@ def make_client(
 
     Raises
     ------
-    MissingExtraError
-        If aiohttp is not installed.
     DataError
         If the price table cannot be read.
     SystemSpecError

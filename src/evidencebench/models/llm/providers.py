@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from evidencebench.errors import MissingExtraError, SystemSpecError
+from evidencebench.errors import SystemSpecError
 from evidencebench.files.disk import packaged_table, read_whole
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
 from evidencebench.web.http import check_address, check_key, is_this_machine, without_key
@@ -171,13 +171,8 @@ def without_known_keys(text: str) -> str:
 
 def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
     """Return the values in a ``.env`` file by name, as python-dotenv reads it. Nothing is expanded; the last counts."""
-    try:
-        from dotenv.parser import parse_stream  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{where}: needs python-dotenv, which is not installed: pip install 'evidencebench[llm]', or set the "
-            "variable in the environment"
-        ) from error
+    from dotenv.parser import parse_stream  # noqa: PLC0415 - takes long, and few have such a file
+
     values: dict[str, str] = {}
     for binding in parse_stream(io.StringIO(text.removeprefix("\ufeff"))):
         if binding.key is not None and binding.key.isidentifier() and binding.value is not None:

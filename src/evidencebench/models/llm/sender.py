@@ -35,7 +35,6 @@ from evidencebench.models.llm.wire import (
     shared_beginning,
     untaken_field,
 )
-from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import optional_part
 from evidencebench.web.http import (
     CLOSED,
@@ -250,7 +249,6 @@ class HttpSender:
         environ: Mapping[str, str] | None = None,
         transport: Transport | None = None,
     ) -> None:
-        require_extra("language models", "llm", "aiohttp")
         self._bounds, self._totals = bounds, RunningTotals() if totals is None else totals
         self._budget = Budget(PriceTable(as_of="", models={}), None) if budget is None else budget
         self._environ, self._transport = environ, transport
