@@ -240,7 +240,7 @@ def output_format(*words: str) -> Declared:
 System = Annotated[str, argument(shell_complete=complete_systems)]
 Model = Annotated[str, option("--model MODEL", "Such as openai/NAME; behind commas, options of llm_base.")]
 DataArgument = Annotated[str, argument("D", shell_complete=complete_data)]
-Data = Annotated[str, data_option("Data file, folder or pattern of files, or a catalogue name (see 'data list').")]
+Data = Annotated[str, data_option("Data file, folder or pattern of files, an address, or a catalogue name.")]
 Runs = Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=PATH)]
 Names = Annotated[tuple[str, ...], option("--name RUN=NAME", "Name of a run as it is shown; repeatable.")]
 Tasks = Annotated[tuple[Task, ...], _merge_tasks]

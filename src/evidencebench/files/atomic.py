@@ -21,6 +21,7 @@ Output = IO[bytes] | gzip.GzipFile
 
 _WAIT_SECONDS = 10.0  # for whoever reads a pipe; two commands of one line start within less
 _LOOK_AGAIN_SECONDS = 0.01
+_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _LOCK = "lock"
 _IS_WINDOWS = os.name == "nt"
 _ABANDONED_SECONDS = 24 * 3600.0  # without a byte written
@@ -163,7 +164,7 @@ def _opened(stream: Path) -> int:
     ends_at = time.monotonic() + _WAIT_SECONDS
     while True:
         try:
-            descriptor = os.open(stream, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+            descriptor = os.open(stream, os.O_WRONLY | _WITHOUT_WAITING)
         except OSError as error:
             if error.errno != errno.ENXIO:
                 raise

@@ -299,6 +299,8 @@ class Exec:
     _digests: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if os.name == "nt":
+            raise SystemSpecError("exec: runs on Linux and macOS; on Windows call the program from a file.py:function")
         for name in ("timeout_seconds", "start_seconds"):
             if not getattr(self, name) > 0:
                 raise SystemSpecError(f"exec: {name}: expected more than 0, got {getattr(self, name)}")

@@ -344,7 +344,7 @@ command = LazyGroup(
     help="""Validate, describe, show, solve, convert, download data.
 
 D is a file (.json, .jsonl, .gz of either, or .parquet), a folder of such files or
-a pattern in quotes ('shards/*.parquet'), or a catalogue name: sample, train, dev,
-test, 100k-train, 100k-test.
+a pattern in quotes ('shards/*.parquet'), an address (https, s3), or a catalogue
+name: sample, train, dev, test, 100k-train, 100k-test.
 """,
 )
