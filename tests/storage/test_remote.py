@@ -1,5 +1,6 @@
 """Data that lies elsewhere is read as data that lies here: copied once, and again where it changed."""
 
+import gzip
 import json
 import shutil
 import threading
@@ -117,7 +118,9 @@ def test_without_a_cache_a_copy_is_made_all_the_same(
     store: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", "off")
-    store.pipe("/sample.json", SAMPLE)
-    path = local_copy("memory://sample.json")
-    assert path.read_bytes() == SAMPLE
+    packed = gzip.compress(SAMPLE)
+    store.pipe("/sample.json.gz", packed)
+    path = local_copy("memory://sample.json.gz")
+    assert path.read_bytes() == packed
+    assert len(open_dataset(path)) == 10
     shutil.rmtree(path.parent)

@@ -293,7 +293,7 @@ def test_a_split_that_kills_its_workers_is_named_and_all_others_are_kept(
     )
     Path("own.py").write_text(code)
     journal = Path("cells.jsonl")
-    words = r"cells\.jsonl: 2 of 4 .*own\.py:Deadly, seed [01]: two workers died .*exit code 3"
+    words = r"cells\.jsonl: 2 of 4 .*own\.py:Deadly, seed [01]: two workers died .*ended by the code"
     with pytest.raises(WorkerError, match=words):
         validated("lead", "own.py:Deadly", journal=journal, engine=Processes(1))
     assert [json.loads(line)["cell"]["systems"] for line in journal.read_text().splitlines()[1:]] == [["lead"]] * 2

@@ -297,13 +297,12 @@ class _Receiver:
         if not self._start and first.lstrip().startswith(b"<"):
             raise _page(self._job)
         _require_size(self._job, self._told)
-        if self._start:
-            file = self._job.part.open("r+b")
-            file.seek(self._start)
-            return file
-        _discard(self._job.part)
-        write_whole(_origin_file(self._job.part), msgspec.json.encode(self._origin))
-        return self._job.part.open("wb")
+        if not self._start:
+            _discard(self._job.part)
+            write_whole(_origin_file(self._job.part), msgspec.json.encode(self._origin))
+        file = self._job.part.open("r+b" if self._start else "wb")
+        file.seek(self._start)
+        return file
 
     def require_whole(self) -> None:
         if self._has_all:

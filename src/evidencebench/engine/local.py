@@ -1,6 +1,7 @@
 """Work in this process: InProcess, Threads, and functions that are called together."""
 
 import os
+import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -68,35 +69,47 @@ class Threads:
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Outcome[Item, Result]]:
         """Yield outcomes as `Engine.outcomes` says; the setup is called once, and all threads share its function."""
-        yield from dispatch(_ThreadPool(setup(*arguments)), self.n_threads, items, on_interrupt, most_in_batch=1)
+        pool = _ThreadPool(self.n_threads, setup(*arguments))
+        yield from dispatch(pool, self.n_threads, items, on_interrupt, most_in_batch=1)
+
+
+_Asked = tuple[Sequence[Any], Future[list[Reply] | Exception]]
 
 
 class _ThreadPool:
-    """A thread for each item, unlike those of an executor a daemon: a second Ctrl-C waits for no silent server."""
+    """Threads that unlike those of an executor are daemons: a second Ctrl-C waits for no silent server."""
 
     shares_memory = False
 
-    def __init__(self, work: Callable[[Any], Any]) -> None:
-        self._work = work
+    def __init__(self, n_threads: int, work: Callable[[Any], Any]) -> None:
+        self._n_threads, self._work = n_threads, work
+        self._n_started = 0
+        self._asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
 
     def submit(self, items: Sequence[Any]) -> Future[list[Reply] | Exception]:
         future = Future[list[Reply] | Exception]()
-        name = "evidencebench-worker"
-        threading.Thread(target=self._answer, args=(items, future), name=name, daemon=True).start()
+        self._asked.put((items, future))
+        if self._n_started < self._n_threads:
+            self._n_started += 1
+            threading.Thread(target=self._serve, name=f"evidencebench-{self._n_started}", daemon=True).start()
         return future
 
     def death(self, error: BaseException) -> Death | None:  # noqa: ARG002 - threads do not die
         return None
 
-    def end(self, *, at_once: bool) -> None: ...
+    def end(self, *, at_once: bool) -> None:  # noqa: ARG002 - what has begun goes on, and nobody waits for it
+        for _ in range(self._n_started):
+            self._asked.put(None)
 
-    def _answer(self, items: Sequence[Any], future: Future[list[Reply] | Exception]) -> None:
-        try:
-            outcomes = [outcome_of(self._work, number, item) for number, item in enumerate(items)]
-        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-            future.set_exception(error)
-        else:
-            future.set_result([(outcome.result, outcome.error) for outcome in outcomes])
+    def _serve(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            items, future = asked
+            try:
+                outcomes = [outcome_of(self._work, number, item) for number, item in enumerate(items)]
+            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+                future.set_exception(error)
+            else:
+                future.set_result([(outcome.result, outcome.error) for outcome in outcomes])
 
 
 def engine_of(engine: Engine | None, jobs: int, *, at_most: int) -> Engine:

@@ -228,7 +228,7 @@ def _mode_for(path: Path) -> int:
 
 # Write a folder that appears whole or not at all: it is made in ``FOLDER.part``, locked, and then moved.
 
-_OWN = {_LOCK, "made", "scratch", "old"}
+_OWN = {_LOCK, "made", "scratch", "old", "whole"}
 
 
 def require_replaceable_folder(folder: Path, *, marker: str, overwrite: bool) -> None:

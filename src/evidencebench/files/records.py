@@ -324,7 +324,7 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
     """
     target = Path(os.path.realpath(path))  # so that a link stays a link when the file is replaced
     try:
-        if target.exists() and not target.is_file():
+        if target.exists() and not target.is_file() and not target.is_dir():
             raise RunError(
                 f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
             )

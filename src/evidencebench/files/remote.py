@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evidencebench.errors import EvidenceBenchError, UnreadableError
-from evidencebench.files.atomic import put_in_place
+from evidencebench.files.atomic import put_in_place, whole_file
 from evidencebench.files.places import cache_folder
 from evidencebench.provenance import require_extra
 
@@ -65,14 +65,15 @@ def _copied(
         part = Path(tempfile.mkdtemp(prefix=f".{stamp}.", suffix=".part", dir=folder.parent))
         try:
             for place, info in known.items():
-                before = n_held
-                with store.open(place, "rb") as source, (part / _name_of(place)).open("xb") as file:
+                before, copied = n_held, part / "copied"  # by whose name nothing is packed
+                with store.open(place, "rb") as source, whole_file(copied) as file:
                     while block := source.read(1 << 20):
                         file.write(block)
                         n_held += len(block)
                         on_progress(n_held, max(n_all, n_held))
                 if info.get("size") not in {None, n_held - before}:
                     raise UnreadableError(f"{address}: expected {info['size']:,} bytes, got {n_held - before:,}")
+                copied.rename(part / _name_of(place))
             if not folder.is_dir():  # another process may have been faster
                 put_in_place(part, folder)
         finally:
