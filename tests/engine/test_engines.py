@@ -338,7 +338,7 @@ def test_a_machine_that_leaves_is_not_counted_against_the_item_that_its_worker_h
     found = list(dispatch(workers, 1, ["good", "bad", "fine"], lambda: None))
     assert {one.item for one in found} == {"good", "bad", "fine"}
     assert [one.item for one in found if one.error] == (["bad"] if fails else [])
-    assert workers.submitted.count(["bad"]) == (2 if fails else 4)
+    assert workers.submitted.count(["bad"]) in ({2} if fails else {4, 5})  # with another item at first, or alone
     assert workers.is_ended
 
 

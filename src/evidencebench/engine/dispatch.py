@@ -2,6 +2,7 @@
 
 import pickle
 import queue
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +16,8 @@ from evidencebench.errors import EvidenceBenchError, WorkerError
 
 Reply = tuple[Any, Exception | None]
 
-_BATCH = 4  # items at a time, so that quick ones share a message
+_MOST_IN_BATCH = 8
+_BATCH_SECONDS = 0.05  # so long a batch takes, so that quick items share a message and slow ones are told one by one
 _WAIT_SECONDS = 0.5  # on some systems, Ctrl-C interrupts no longer wait
 
 
@@ -56,7 +58,7 @@ def dispatch(
     items: Iterable[Item],
     on_interrupt: Callable[[], object],
     *,
-    most_in_batch: int = _BATCH,
+    most_in_batch: int = _MOST_IN_BATCH,
 ) -> Iterator[Outcome[Item, Any]]:
     """Yield outcomes as `Engine.outcomes` says; at most ``n_workers`` batches are worked on at once."""
     with catch_first_interrupt(on_interrupt) as interrupt:
@@ -75,6 +77,7 @@ def dispatch(
 
 
 _Numbered = tuple[int, Any]  # the number of an item, and the item
+_Done = tuple[list[_Numbered], float, Future[list[Reply] | Exception]]  # a batch, its seconds, and what came of it
 
 
 class _Dispatch:
@@ -85,7 +88,8 @@ class _Dispatch:
         self._suspects: deque[_Numbered] = deque()  # a worker died that had them
         self._died_alone: set[int] = set()  # numbers of items
         self._is_careful = False  # while a suspect is worked on
-        self._done: queue.SimpleQueue[tuple[list[_Numbered], Future[list[Reply] | Exception]]] = queue.SimpleQueue()
+        self._size = 1  # of the next batch
+        self._done: queue.SimpleQueue[_Done] = queue.SimpleQueue()
         self.n_running = 0
 
     def most_running(self, n_workers: int) -> int:
@@ -95,20 +99,20 @@ class _Dispatch:
     def submit_next(self) -> bool:
         """Submit the next items; return whether there were any."""
         self._is_careful = bool(self._suspects)
-        batch = [self._suspects.popleft()] if self._suspects else list(islice(self._items, self._most_in_batch))
+        batch = [self._suspects.popleft()] if self._suspects else list(islice(self._items, self._size))
         if not batch:
             return False
         future = self._pool.submit([item for _, item in batch])
         self.n_running += 1
-        future.add_done_callback(partial(self._note, batch))
+        future.add_done_callback(partial(self._note, batch, time.monotonic()))
         return True
 
-    def _note(self, batch: list[_Numbered], future: Future[list[Reply] | Exception]) -> None:
-        self._done.put((batch, future))
+    def _note(self, batch: list[_Numbered], begun_at: float, future: Future[list[Reply] | Exception]) -> None:
+        self._done.put((batch, time.monotonic() - begun_at, future))
 
     def take_done(self) -> Iterator[Outcome[Any, Any]]:
         try:
-            batch, future = self._done.get(timeout=_WAIT_SECONDS)
+            batch, seconds, future = self._done.get(timeout=_WAIT_SECONDS)
         except queue.Empty:
             return
         self.n_running -= 1
@@ -117,6 +121,8 @@ class _Dispatch:
         if error is not None:
             yield from self._bury(batch, error)
             return
+        fitting = int(len(batch) * _BATCH_SECONDS / max(seconds, 1e-9))
+        self._size = max(1, min(fitting, 2 * self._size, self._most_in_batch))
         told = future.result()
         if isinstance(told, Exception):
             raise told

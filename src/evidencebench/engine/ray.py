@@ -2,6 +2,8 @@
 
 import os
 import socket
+import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -78,8 +80,9 @@ class RayCluster:
         no room for an actor.
         """
         with _connected(self) as ray:
-            pool = _ActorPool(ray, self, setup, tuple(arguments))
-            yield from dispatch(pool, _count_room(ray, self), items, on_interrupt)
+            n_actors = _count_room(ray, self)
+            pool = _ActorPool(ray, self, n_actors, setup, tuple(arguments))
+            yield from dispatch(pool, n_actors, items, on_interrupt)
 
 
 @contextmanager
@@ -140,62 +143,94 @@ def _resources(resources: dict[str, float]) -> str:
     return f"{resources['CPU']:g} CPU and {resources['GPU']:g} GPU"
 
 
+_Batch = tuple[Sequence[Any], Future[list[Reply] | Exception]]
+
+
 class _ActorPool:
-    """Actors that answer a batch at a time; one that dies is replaced."""
+    """Actors that take a batch at a time once they have begun; one that dies is replaced. Ray calls it from threads."""
 
     shares_memory = False  # others go on, though a slow item is tried again
 
-    def __init__(self, ray: Any, cluster: RayCluster, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self, ray: Any, cluster: RayCluster, n_actors: int, setup: Setup[Any, Any], arguments: tuple[Any, ...]
+    ) -> None:
         self._ray, self._given = ray, ray.put((setup, arguments, str(Path.cwd()), __version__))
         resources = {"num_cpus": cluster.cpus_per_actor, "num_gpus": cluster.gpus_per_actor}
         self._actor = ray.remote(max_restarts=0, **resources)(_Actor)
-        self._idle: list[Any] = []
+        self._n_actors, self._n_early_deaths = n_actors, 0
+        self._lock = threading.RLock()
         self._actors: set[Any] = set()
-        self._begun: set[Any] = set()
-        self._n_early_deaths = 0
+        self._idle: list[Any] = []
+        self._waiting: deque[_Batch] = deque()  # batches that no actor has
 
     def submit(self, items: Sequence[Any]) -> Future[list[Reply] | Exception]:
-        actor = self._idle.pop() if self._idle else self._start()
         told = Future[list[Reply] | Exception]()
-        actor.answer.remote(items).future().add_done_callback(partial(self._tell, actor, told))
+        with self._lock:
+            self._waiting.append((items, told))
+            if len(self._actors) < self._n_actors and not self._idle:
+                self._start()
+            self._feed()
         return told
 
     def death(self, error: BaseException) -> Death | None:
-        if self._n_early_deaths >= MOST_EARLY_DEATHS:
-            raise WorkerError(f"{MOST_EARLY_DEATHS} workers died before they had begun an item; the last: {error}")
         return error if isinstance(error, Death) else None
 
     def end(self, *, at_once: bool) -> None:  # noqa: ARG002 - no actor has anything to do, or all are killed
-        for actor in self._actors:
-            self._ray.kill(actor)
+        with self._lock:
+            self._waiting.clear()
+            for actor in self._actors:
+                self._ray.kill(actor)
+            self._actors.clear()
 
-    def _start(self) -> Any:
+    def _start(self) -> None:
         actor = self._actor.remote()
         self._actors.add(actor)
         actor.begin.remote(self._given).future().add_done_callback(partial(self._note_begun, actor))
-        return actor
+
+    def _feed(self) -> None:
+        while self._idle and self._waiting:
+            actor, (items, told) = self._idle.pop(), self._waiting.popleft()
+            actor.answer.remote(items).future().add_done_callback(partial(self._tell, actor, told))
 
     def _note_begun(self, actor: Any, begun: "Future[None]") -> None:
-        if begun.exception() is None:
-            self._begun.add(actor)
+        error = begun.exception()
+        with self._lock:
+            if error is None:
+                self._idle.append(actor)
+                self._feed()
+            elif actor in self._actors:  # else they were all ended
+                self._actors.remove(actor)
+                self._n_early_deaths += not self._is_lost(error)
+                self._replace(error)
+
+    def _replace(self, error: BaseException) -> None:
+        """Start another actor in place of one that died before it had begun, or tell that they all do."""
+        if self._n_early_deaths < MOST_EARLY_DEATHS:
+            self._start()
+            return
+        words = f"{MOST_EARLY_DEATHS} workers died before they had begun an item; the last: {_why_it_died(error)}"
+        while self._waiting:
+            self._waiting.popleft()[1].set_exception(WorkerError(words))
 
     def _tell(self, actor: Any, told: Future[list[Reply] | Exception], future: Future[list[Reply] | Exception]) -> None:
         error = future.exception()
         if error is None:
-            self._idle.append(actor)
+            with self._lock:
+                self._idle.append(actor)
+                self._feed()
             told.set_result(future.result())
-            return
-        if not isinstance(error, self._ray.exceptions.RayActorError):
+        elif isinstance(error, self._ray.exceptions.RayActorError):
+            with self._lock:
+                self._actors.discard(actor)
+            told.set_exception(Death(_why_it_died(error), is_blamed=not self._is_lost(error)))
+        else:
             told.set_exception(error)
-            return
-        self._actors.remove(actor)
-        is_lost = isinstance(error, self._ray.exceptions.ActorUnavailableError)
-        has_begun = actor in self._begun
-        self._n_early_deaths += not has_begun and not is_lost
-        told.set_exception(Death(_why_it_died(error), is_blamed=has_begun and not is_lost))
+
+    def _is_lost(self, error: BaseException) -> bool:
+        return isinstance(error, self._ray.exceptions.ActorUnavailableError)
 
 
-def _why_it_died(error: Exception) -> str:
+def _why_it_died(error: BaseException) -> str:
     """Return Ray's reason in one line, without its advice; of a process that is gone, Ray knows no more than that."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     detail = next((line for line in reversed(lines) if "exit detail: " in line or "died" in line), lines[-1])
