@@ -89,7 +89,7 @@ def printable(text: str) -> str:
     return "".join(_PRINTED.get(category(character), character) for character in text.translate(_SPACES))
 
 
-_SPACES = str.maketrans("\n\r\t", "   ")
+_SPACES = str.maketrans("\n\r\t\ufffe\uffff", "   \ufffd\ufffd")  # the last two stand in no XML
 _PRINTED = dict.fromkeys(("Cc", "Cf", "Cs"), "\ufffd")
 
 

@@ -90,6 +90,27 @@ def test_an_assistant_lists_reads_and_asks_the_papers_of_the_folders_and_nothing
     _asked(ask, "papers", "other/papers")
 
 
+def test_one_bad_name_hides_no_other_paper_and_a_desk_is_none() -> None:
+    for name in ("papers/evidencebench-review/people", "papers-2", "other/papers"):
+        Path(name).mkdir(parents=True)
+    for name in ("papers/tea.txt", "papers/caf\udce9.txt", "papers-2/coffee.txt", "other/papers/milk.txt"):
+        Path(name).write_text(_TEXT)
+    Path("papers/evidencebench-review/questions.txt").write_text("Does tea help?\n")
+    Path("papers/evidencebench-review/people/ada.jsonl").write_text("{}\n")
+
+    async def ask(client: Any) -> None:
+        listed = (await client.call_tool("list_papers")).structured_content
+        assert listed["papers"] == ["papers/tea.txt", "papers-2/coffee.txt", "papers-3/milk.txt"]
+        for paper in ("papers/evidencebench-review/questions.txt", f"papers/{'x' * 5000}"):
+            refused = await client.call_tool("read_paper", {"paper": paper})
+            assert refused.is_error
+            assert "expected a paper as list_papers names it" in refused.content[0].text
+        beyond = await client.call_tool("read_paper", {"paper": "papers/tea.txt", "first": 10**30})
+        assert str(Path.cwd()) not in beyond.content[0].text
+
+    _asked(ask, "papers", "papers-2", "other/papers")
+
+
 def test_papers_are_fetched_only_into_the_folder_that_was_named(command: Command) -> None:
     Path("papers").mkdir()
 

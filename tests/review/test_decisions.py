@@ -150,7 +150,8 @@ def test_a_report_counts_people_pairs_and_what_is_not_here_any_more(tmp_path: Pa
     assert kappa.low is not None
     assert kappa.low < kappa.value
     assert pair.sentences["f1"].value is not None
-    assert len(report.disputes) == pair.n_differing > 0
+    assert sum(not one.is_of_sentences for one in report.disputes) == pair.n_differing > 0
+    assert any(one.is_of_sentences for one in report.disputes)
     assert report.n_elsewhere == 0
 
     (folder / "paper_3.txt").unlink()

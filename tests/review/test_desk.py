@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from doors import DataError, PageBox, PageShape, ReviewTable, RunError, open_desk, papers_of
+from doors import DataError, PageBox, PageShape, PeopleError, ReviewTable, RunError, export, open_desk, papers_of
 from evidencebench import InProcess, make_system
+from kit.command_line import Command
 from kit.desks import QUESTIONS, TEXT, cell_of, decide, filled, make_folder, opened
 
 
@@ -122,3 +123,75 @@ def test_a_desk_without_questions_says_what_to_give(tmp_path: Path) -> None:
 def test_boxes_turn_with_their_page(turns: int, shown: tuple[int, ...]) -> None:
     page = PageShape(left=5, bottom=5, right=105, top=205, turns=turns)
     assert page.shown(PageBox(page=1, left=5, bottom=15, right=35, top=25)) == shown
+
+
+def test_questions_are_not_replaced_while_a_desk_is_open_that_has_others(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    desk = opened(folder)
+    desk.fill(InProcess(), make_system("bm25"))
+    try:
+        with pytest.raises(RunError, match=r"questions.*another process works at this desk"):
+            opened(folder, questions=["Is the sky blue?"])
+        opened(folder).close()  # the same ones are no change
+    finally:
+        desk.wait(60)
+        desk.close()
+    assert (desk.folder / "questions.txt").read_text().splitlines() == list(QUESTIONS)
+    assert opened(folder, questions=["Is the sky blue?"]).questions == ["Is the sky blue?"]
+
+
+def test_files_of_the_same_text_have_places_of_their_own(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    first = filled(folder)
+    text = first.desk.text(first.place(cell_of(first, "printed.pdf"))[0])
+    (folder / "a.txt").write_text("\n".join(text.sentences))
+    table = filled(folder)
+    same = {paper.read.text for paper in table.desk.papers if paper.read and paper.file in ("a.txt", "printed.pdf")}
+    assert len(same) == 1
+    decide(table, "Ada", cell_of(table, "printed.pdf"), "increase", 2)
+    assert export(table, "pdf").told == ["a.txt: not marked: it is no PDF"]
+    assert [len(table.text(cell_of(table, name)).pages) for name in ("a.txt", "printed.pdf")] == [0, 1]
+
+
+def test_a_pdf_that_was_replaced_gets_no_marks_of_the_one_that_was_read(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    table = filled(folder)
+    decide(table, "Ada", cell_of(table, "printed.pdf"), "increase", 2)
+    (folder / "printed.pdf").write_bytes((folder / "printed.pdf").read_bytes() + b"\n")
+    with pytest.raises(DataError, match=r"printed\.pdf: not marked: has changed since it was read"):
+        export(table, "pdf")
+
+
+def test_exports_among_the_papers_are_none_and_no_paper_is_overwritten(tmp_path: Path, command: Command) -> None:
+    folder = make_folder(tmp_path / "papers")
+    table = filled(folder)
+    decide(table, "Ada", cell_of(table, "paper_0.txt"), "increase", 2)
+    before = [paper.file for paper in papers_of(folder, None)]
+    for _ in range(2):
+        assert command(f"review {folder} --export {folder}/out.csv --export {folder}/out.ris --overwrite").code == 0
+        assert [paper.file for paper in papers_of(folder, None)] == before
+    listed = (folder / "list.ris").read_bytes()
+    refused = command(f"review {folder} --export {folder}/list.ris --overwrite")
+    assert refused.code == 2
+    assert "list.ris: is among the papers" in refused.err
+    assert (folder / "list.ris").read_bytes() == listed
+
+
+def test_a_name_that_is_no_utf_8_is_read_and_an_empty_file_of_a_person_is_nobodys(
+    tmp_path: Path, command: Command
+) -> None:
+    folder = make_folder(tmp_path / "papers")
+    (tmp_path / "papers" / "caf\udce9.txt").write_text(TEXT)
+    table = filled(folder)
+    assert [paper.read.error for paper in table.desk.papers if paper.read and paper.file.startswith("caf")] == [""]
+    decide(table, "Ada", cell_of(table, "paper_0.txt"), "increase", 2)
+    (table.desk.folder / "people" / "cy-0b659605.jsonl").touch()
+    for words in ("--report", f"--export {tmp_path}/out.csv"):
+        assert command(f"review {folder} {words}").code == 0
+
+
+@pytest.mark.parametrize("cell", ["9" * 5000, "9" * 5000 + ".0", "0", "-1.0", "0.0.0", "\u0661.0"])
+def test_an_id_that_is_no_cell_is_refused_in_words(tmp_path: Path, cell: str) -> None:
+    table = filled(make_folder(tmp_path / "papers"), "bm25")
+    with pytest.raises(PeopleError, match=r"no cell '.{1,60}'"):
+        table.answer("Ada", cell)

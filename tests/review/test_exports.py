@@ -11,7 +11,7 @@ import pypdf
 import pytest
 import rispy
 
-from doors import MissingExtraError, NothingKeptError, ReviewTable, export
+from doors import DeskAnswer, MissingExtraError, NothingKeptError, ReviewTable, export
 from evidencebench import open_dataset
 from kit.command_line import Command
 from kit.desks import QUESTIONS, TEXT, cell_of, decide, filled, make_folder
@@ -52,6 +52,51 @@ def test_csv_has_a_row_a_cell_with_quotations_and_no_formula(table: ReviewTable)
     )
 
 
+def csv_row(table: ReviewTable, paper: str, question: int) -> dict[str, str]:
+    rows = csv.DictReader(io.StringIO(export(table, "csv").content.decode()))
+    return next(row for row in rows if (row["paper"], row["question"]) == (paper, QUESTIONS[question]))
+
+
+def test_what_is_disputed_or_not_decided_yet_keeps_sentences_and_notes_with_names(table: ReviewTable) -> None:
+    decide(table, "Bo", cell_of(table, "paper_0.txt", 0), "increase", 3, note="see the table")
+    decide(table, "Bo", cell_of(table, "printed.pdf", 0), "", 4, note="ask the authors")
+    disputed, begun = csv_row(table, "paper_0.txt", 0), csv_row(table, "printed.pdf", 0)
+    assert disputed["decision"] == "disputed"
+    assert [f"accepted by {name})" in disputed["quotations"] for name in ("Ada", "Bo")] == [True, True]
+    assert disputed["note"] == "see the table"
+    assert (begun["decision"], begun["note"]) == ("not decided", "ask the authors")
+    assert "accepted by Bo)" in begun["quotations"]
+    notes = [note for record in rispy.loads(export(table, "ris").content.decode()) for note in record["notes"]]
+    assert any("not decided." in note and "ask the authors" in note for note in notes)
+    assert any("(Ada: reports a decrease, Bo: reports an increase)" in note for note in notes)
+
+
+def test_who_decide_the_same_of_other_sentences_are_not_agreed_without_any(table: ReviewTable) -> None:
+    cell = cell_of(table, "paper_0.txt", 0)
+    decide(table, "Bo", cell, "decrease", 3)
+    found = csv_row(table, "paper_0.txt", 0)
+    assert found["decision"] == "disputed sentences"
+    assert found["quotations"].count("accepted by Ada") == 2
+    decide(table, "Cy", cell, "decrease", 3)
+    assert csv_row(table, "paper_0.txt", 0)["decision"] == "reports a decrease"
+    assert "accepted by" not in csv_row(table, "paper_0.txt", 0)["quotations"]
+
+
+def test_a_dispute_that_one_key_resolved_keeps_the_sentences_of_all(table: ReviewTable) -> None:
+    cell = cell_of(table, "paper_0.txt", 0)
+    decide(table, "Bo", cell, "increase", 3)
+    table.save("Cy", DeskAnswer(task=cell, decision="decrease"), is_agreed=True)
+    found = csv_row(table, "paper_0.txt", 0)
+    assert (found["decision"], found["agreed by"]) == ("reports a decrease", "Cy")
+    assert found["quotations"].count("“") == 3
+
+
+def test_a_note_with_what_stands_in_no_xml_is_written(table: ReviewTable) -> None:
+    decide(table, "Ada", cell_of(table, "paper_0.txt", 0), "decrease", 2, note="blood pres\ufffesure")
+    for name in ("docx", "xlsx", "ris", "csv"):
+        assert export(table, name).content
+
+
 def test_a_workbook_has_the_same_tables(table: ReviewTable) -> None:
     with zipfile.ZipFile(io.BytesIO(export(table, "xlsx").content)) as book:
         names, strings = book.read("xl/workbook.xml").decode(), book.read("xl/sharedStrings.xml").decode()
@@ -60,7 +105,7 @@ def test_a_workbook_has_the_same_tables(table: ReviewTable) -> None:
     assert 'name="sentences"' in names
     assert "<f>" not in sheets[0]
     assert "Blood pressure was lower with tea than with water" in strings
-    assert [sheet.count("<row ") - 1 for sheet in sheets] == [6, 3]
+    assert [sheet.count("<row ") - 1 for sheet in sheets] == [6, 4]
 
 
 def test_ris_has_a_record_a_paper_with_a_note_a_question(table: ReviewTable) -> None:
@@ -80,8 +125,10 @@ def test_a_document_has_questions_quotations_and_pages(table: ReviewTable) -> No
 
     assert [text for text in texts if text.startswith(("1. ", "2. "))] == [f"1. {QUESTIONS[0]}", f"2. {QUESTIONS[1]}"]
     assert any(text.startswith("Coffee, listed: reports an increase. doi:10.1000/c") for text in texts)
-    assert len(quoted) == 3
+    assert len(quoted) == 4
     assert any("(page 1" in text for text in quoted)
+    assert any("accepted by Ada)" in text for text in quoted)
+    assert any("disputed (Ada: reports no difference, Bo: unclear)" in text for text in texts)
 
 
 def test_pdfs_are_marked_where_sentences_were_accepted(table: ReviewTable) -> None:

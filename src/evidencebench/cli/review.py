@@ -18,12 +18,14 @@ from evidencebench.engine.processes import Processes
 from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.files.atomic import write_whole
-from evidencebench.review.decisions import DecisionFolder
-from evidencebench.review.desk import DeskPaper, open_desk, system_key
+from evidencebench.papers.fetching import DESK_NAME
+from evidencebench.review.decisions import DECISIONS, DecisionFolder
+from evidencebench.review.desk import DeskPaper, exported_names, note_export, open_desk, system_key
 from evidencebench.review.exports import SUFFIXES, export
 from evidencebench.review.report import MEASURES, ReviewReport, report_review
 from evidencebench.review.table import ReviewTable
 from evidencebench.tables import Table, printable
+from evidencebench.web.http import sendable
 from evidencebench.wording import counted
 
 _MOST_WORKERS = 4
@@ -93,6 +95,7 @@ def review(
     if is_report or exports:
         table = ReviewTable(desk, DecisionFolder(desk.folder))
         for file in exports:
+            note_export(desk.folder, file)
             made = export(table, SUFFIXES[file.suffix.lower()])
             write_whole(file, made.content)
             for words in made.told:
@@ -113,11 +116,15 @@ def review(
 
 def papers_of(folder: Path, questions: Path | None) -> list[DeskPaper]:
     found = []
+    exported = exported_names(folder / DESK_NAME)
     for file in paper_files([str(folder)]):
         path = Path(file.name)
         if questions is not None and path.exists() and path.samefile(questions):
             continue
         inside = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
+        if inside in exported:
+            continue
+        inside = sendable(inside)  # a name need not be UTF-8
         problem = "" if file.error is None else str(file.error)
         found.append(DeskPaper(path=path, file=inside, title=file.title, ids=file.ids, problem=problem))
     return found
@@ -139,9 +146,12 @@ def _print_report(report: ReviewReport, table_format: str, *, as_json: bool, lev
     n_open = sum(not one.agreed for one in report.disputes)
     click.echo(f"\n{counted(len(report.disputes), 'dispute')}, {n_open:,} not resolved")
     for one in report.disputes[:_MOST_SHOWN]:
-        sides = ", ".join(f"{person} {decision}" for person, decision in one.sides.items())
-        agreed = f"; agreed by {one.agreed_by}: {one.agreed}" if one.agreed else ""
-        print_prose(printable(f"{one.paper}: {one.question} {sides}{agreed}"), "  ")
+        sides = ", ".join(f"{person}: {DECISIONS[decision]}" for person, decision in one.sides.items())
+        what = " (in which sentences)" if one.is_of_sentences else ""
+        agreed = f"; agreed by {one.agreed_by}: {DECISIONS[one.agreed]}" if one.agreed else ""
+        print_prose(printable(f"{one.paper}: {one.question} {sides}{what}{agreed}"), "  ")
+    if n_more := max(0, len(report.disputes) - _MOST_SHOWN):
+        print_prose(f"and {n_more:,} more; --json has all, and the page 'Disputes' of the desk", "  ")
 
 
 def _tables(report: ReviewReport, level: float) -> Iterator[Table]:

@@ -4,19 +4,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from inspect import getdoc
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 from evidencebench.errors import DataError, EvidenceBenchError
 from evidencebench.files.disk import read_bytes
-from evidencebench.papers.fetching import INDEX_NAME, EuropePmc, fetch_papers
+from evidencebench.papers.fetching import DESK_NAME, INDEX_NAME, EuropePmc, fetch_papers
 from evidencebench.papers.ids import public_id
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
 from evidencebench.version import __version__
+from evidencebench.web.http import sendable
 
 if TYPE_CHECKING:  # an extra
     from mcp.server.mcpserver import MCPServer
@@ -44,15 +45,15 @@ class PaperShelf:
     def of(cls, folders: Sequence[Path]) -> "PaperShelf":
         named: dict[str, Path] = {}
         for folder in dict.fromkeys(folder.resolve() for folder in folders):
-            n_same = sum(other.name == folder.name for other in named.values())
-            named[f"{folder.name}-{n_same + 1}" if n_same else folder.name] = folder
+            names = chain([folder.name], (f"{folder.name}-{number}" for number in count(2)))
+            named[next(name for name in names if name not in named)] = folder
         return cls(named)
 
     def names(self) -> Iterator[str]:
         for name, folder in self.folders.items():
             for path in sorted(folder.rglob("*")):
                 paper = f"{name}/{path.relative_to(folder).as_posix()}"
-                if self._path(paper):
+                if self._path(paper) and sendable(paper) == paper:  # no assistant can ask for another name
                     yield paper
 
     def read(self, paper: str) -> Paper:
@@ -63,18 +64,26 @@ class PaperShelf:
         return _read(path, (status.st_mtime_ns, status.st_size), paper)
 
     def _path(self, paper: str) -> Path | None:
-        """Return a paper's file; None where there is none, it is hidden, or lies elsewhere, as behind a link."""
+        """Return a paper's file; None where there is none, it is hidden or a desk's, or lies elsewhere by a link."""
         name, _, file = paper.partition("/")
         folder, parts = self.folders.get(name), file.split("/")
-        if folder is None or "\0" in file or parts[-1] == INDEX_NAME or any(part.startswith(".") for part in parts):
+        if folder is None or "\0" in file or parts[-1] == INDEX_NAME:
             return None
-        path = (folder / file).resolve()
-        return path if path.is_relative_to(folder) and path.is_file() else None
+        if any(part.startswith(".") or part == DESK_NAME for part in parts):
+            return None
+        try:
+            path = (folder / file).resolve()
+            return path if path.is_relative_to(folder) and path.is_file() else None
+        except OSError:  # a name that no file can have
+            return None
 
 
 @lru_cache(_N_KEPT)
 def _read(path: Path, _state: tuple[int, int], name: str) -> Paper:
-    return read_content(read_bytes(path), name=name)
+    try:
+        return read_content(read_bytes(path), name=name)
+    except DataError as error:  # which names the file of this computer
+        raise DataError(str(error).replace(str(path), name)) from error
 
 
 def _excerpt(paper: Paper, first: int, n: int) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from evidencebench.construction.people.answers import ADJUDICATED, Answer, AnswerFolder, check_note
+from evidencebench.construction.people.answers import ADJUDICATED, Answer, AnswerFolder, check_note, is_begun
 from evidencebench.errors import PeopleError
+from evidencebench.files.disk import read_bytes
 from evidencebench.files.records import Records
 from evidencebench.review.desk import DeskHeader
 from evidencebench.runs.people import Clock, checked_name, utc_now
@@ -23,6 +24,10 @@ DECISIONS: Mapping[str, str] = {
     "unclear": "unclear",
 }
 """What a person can decide of a cell, in words; without one, it is not decided yet."""
+
+
+NAME_NO_EVIDENCE = ("", "unclear", "not_reported")
+"""Decisions that need no sentence."""
 
 
 class Decision(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,9 +72,9 @@ class DecisionFolder(AnswerFolder[Decision]):
         """Return person -> task key -> the last answer that was given blind, or the last one where none was."""
         found: dict[str, dict[str, Decision]] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
-            if path.name == ADJUDICATED:
+            if path.name == ADJUDICATED or not is_begun(content := read_bytes(path)):
                 continue
-            header, lines = self._format.scan(path)
+            header, lines = self._format.scan(path, [content])
             own = found.setdefault(header.annotator, {})
             for answer in (line.record for line in lines):
                 if answer.is_blind or answer.task not in own or not own[answer.task].is_blind:
@@ -94,11 +99,25 @@ class Decided:
     """What all people say of one cell, and what was agreed, if it was."""
 
     sides: Sequence[Side]  # of people who decided, by name
+    undecided: Sequence[Side] = ()  # of people who accepted sentences or wrote a note, and decided nothing yet
     agreed: Decision | None
 
     @property
-    def differs(self) -> bool:
+    def is_decided(self) -> bool:
+        return bool(self.sides) or self.agreed is not None
+
+    @property
+    def differs_in_decision(self) -> bool:
         return len({side.decision.decision for side in self.sides}) > 1
+
+    @property
+    def differs_in_sentences(self) -> bool:
+        """Whether all decided the same, of sentences of which most accept none."""
+        return not self.differs_in_decision and bool(self._named) and not self._by_most
+
+    @property
+    def differs(self) -> bool:
+        return self.differs_in_decision or self.differs_in_sentences
 
     @property
     def is_disputed(self) -> bool:
@@ -106,22 +125,54 @@ class Decided:
 
     @property
     def final(self) -> Decision | None:
-        """What counts: what was agreed, else what all decided, with the sentences that most of them accept."""
-        if self.agreed is not None or not self.sides or self.is_disputed:
-            return self.agreed
-        votes = [set(side.decision.accepted) for side in self.sides]
-        named = sorted(set().union(*votes))
-        accepted = tuple(index for index in named if 2 * sum(index in vote for vote in votes) > len(votes))
-        notes = "; ".join(filter(None, (side.decision.note for side in self.sides)))
-        return msgspec.structs.replace(self.sides[0].decision, accepted=accepted, note=notes)
+        """What counts: what was agreed, else what all decided, with the sentences that most of them accept.
+
+        Who agrees on a decision alone, as by one key, agrees on the sentences of all.
+        """
+        if self.agreed is not None:
+            is_bare = not self.agreed.accepted and self.agreed.decision not in NAME_NO_EVIDENCE
+            return msgspec.structs.replace(self.agreed, accepted=tuple(self._named)) if is_bare else self.agreed
+        if not self.sides or self.is_disputed:
+            return None
+        return msgspec.structs.replace(self.sides[0].decision, accepted=self._by_most, note=self.notes())
+
+    def people_of(self, sentence: int) -> list[str]:
+        """Return who accepts a sentence."""
+        return [side.person for side in (*self.sides, *self.undecided) if sentence in side.decision.accepted]
+
+    def notes(self) -> str:
+        """Return what people noted, with their names where several did."""
+        noted = [side for side in (*self.sides, *self.undecided) if side.decision.note]
+        if len(noted) == 1:
+            return noted[0].decision.note
+        return "; ".join(f"{side.person}: {side.decision.note}" for side in noted)
+
+    @property
+    def accepted_by_any(self) -> list[int]:
+        return sorted({index for side in (*self.sides, *self.undecided) for index in side.decision.accepted})
+
+    @property
+    def _named(self) -> list[int]:
+        return sorted({index for side in self.sides for index in side.decision.accepted})
+
+    @property
+    def _by_most(self) -> tuple[int, ...]:
+        votes = [side.decision.accepted for side in self.sides]
+        return tuple(index for index in self._named if 2 * sum(index in vote for vote in votes) > len(votes))
 
 
 def decided_cells(people: Mapping[str, Mapping[str, Decision]], agreed: Mapping[str, Decision]) -> dict[str, Decided]:
-    """Return task key -> what was said, of all cells that anybody decided."""
+    """Return task key -> what was said, of all cells that anybody decided, or said anything else of."""
     sides: dict[str, list[Side]] = {}
+    others: dict[str, list[Side]] = {}
     for person, answers in people.items():
         for key, answer in answers.items():
             if answer.decision:
                 sides.setdefault(key, []).append(Side(person, answer))
+            elif answer.accepted or answer.note:
+                others.setdefault(key, []).append(Side(person, answer))
     done = {key: answer for key, answer in agreed.items() if answer.decision}
-    return {key: Decided(sides=sides.get(key, ()), agreed=done.get(key)) for key in {**sides, **done}}
+    return {
+        key: Decided(sides=sides.get(key, ()), undecided=others.get(key, ()), agreed=done.get(key))
+        for key in {**sides, **others, **done}
+    }

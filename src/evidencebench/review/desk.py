@@ -20,6 +20,7 @@ from evidencebench.execution.finding import Finding, PaperVerdict, find_evidence
 from evidencebench.execution.making import system_from
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_bytes, read_text
+from evidencebench.files.places import hold, lock_of
 from evidencebench.files.records import Journal, RecordFormat
 from evidencebench.papers.fetching import DESK_NAME
 from evidencebench.papers.paper import PageBox, Paper, Place, SourceSpan
@@ -59,6 +60,11 @@ class PaperOnDesk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     year: int | None = None
     is_pdf: bool = False
     error: str = ""
+
+    @property
+    def kept(self) -> str:
+        """The name under which the text is kept; files of the same text have places of their own."""
+        return f"{self.text}-{self.sha256[:12]}"
 
 
 class FoundPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -132,10 +138,14 @@ def digest_of_text(sentences: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sentences).encode(errors="replace")).hexdigest()[:_DIGITS]
 
 
+def _path_of_text(folder: Path, kept: str) -> Path:
+    return folder / "texts" / f"{kept}.json"
+
+
 @lru_cache(maxsize=64)
-def read_text_of(folder: Path, digest: str) -> PaperText:
+def read_text_of(folder: Path, kept: str) -> PaperText:
     """Return the text of a paper that was read; raises `UnreadableError`."""
-    path = folder / "texts" / f"{digest}.json"
+    path = _path_of_text(folder, kept)
     try:
         return msgspec.json.decode(read_bytes(path), type=prepared(PaperText))
     except BROKEN_JSON as error:
@@ -191,8 +201,7 @@ def read_work(folder: Path, work: PaperWork) -> PaperOnDesk:
     paper_ids, title = {**listed, **paper.ids}, work.title or paper.title
     text = digest_of_text(paper.sentences)
     saved = msgspec.structs.replace(_text_of(paper, pages), title=title, ids=paper_ids, year=paper.year or year)
-    write_whole(folder / "texts" / f"{text}.json", msgspec.json.encode(saved))
-    return PaperOnDesk(
+    read = PaperOnDesk(
         file=work.file,
         state=state,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -203,6 +212,8 @@ def read_work(folder: Path, work: PaperWork) -> PaperOnDesk:
         year=saved.year,
         is_pdf=bool(pages),
     )
+    write_whole(_path_of_text(folder, read.kept), msgspec.json.encode(saved))
+    return read
 
 
 def worker(
@@ -218,7 +229,7 @@ def worker(
         read = item.known or read_work(folder, item)
         if not read.text:
             return item, read, []
-        paper = read_text_of(folder, read.text).paper
+        paper = read_text_of(folder, read.kept).paper
         open_questions = [question for question in item.questions if (read.text, question) not in item.answered]
         return item, read, [ask(paper, read.text, question, asked, name) for question in open_questions]
 
@@ -280,12 +291,42 @@ class DeskPaper:
     read: PaperOnDesk | None = None
 
 
+def content_as_read(paper: DeskPaper) -> bytes:
+    """Return the bytes of a paper's file; raises `UnreadableError` where they are not those that were read."""
+    content = read_bytes(paper.path)
+    if paper.read is None or hashlib.sha256(content).hexdigest() != paper.read.sha256:
+        raise UnreadableError(f"{paper.file}: has changed since it was read; start the desk again")
+    return content
+
+
 def questions_in(path: Path) -> tuple[str, ...]:
     """Return the questions of a file, one a line, each once; raises `UnreadableError`."""
     lines = dict.fromkeys(filter(None, (" ".join(line.split()) for line in read_text(path).splitlines())))
     if not 0 < len(lines) <= MOST_QUESTIONS:
         raise UnreadableError(f"{path}: expected 1 to {MOST_QUESTIONS} questions, one a line, got {len(lines):,}")
     return tuple(lines)
+
+
+# What was exported into the folder of papers, where it is none.
+
+
+def exported_names(own: Path) -> frozenset[str]:
+    """Return what was exported into the folder above a desk's own, as paths within it."""
+    path = own / "exports.txt"
+    return frozenset(read_text(path).splitlines()) if path.exists() else frozenset()
+
+
+def note_export(own: Path, file: Path) -> None:
+    """Note a file that is to be written, where it lies among the papers; raises `DataError` where it is one of them."""
+    folder, target = own.parent.resolve(), file.resolve()
+    if not target.is_relative_to(folder) or target.is_relative_to(own.resolve()):
+        return
+    known, name = exported_names(own), target.relative_to(folder).as_posix()
+    if name in known:
+        return
+    if target.exists():
+        raise DataError(f"{file}: is among the papers, and no export: it would be lost; choose another name")
+    write_whole(own / "exports.txt", "".join(f"{line}\n" for line in sorted({*known, name})))
 
 
 class Desk:
@@ -312,7 +353,7 @@ class Desk:
             known = {line.record.file: line.record for line in _PAPERS.scan(path)[1]}
         for position, paper in enumerate(self.papers):
             read = known.get(paper.file)
-            has_text = read is not None and (self.folder / "texts" / f"{read.text}.json").exists()
+            has_text = read is not None and _path_of_text(self.folder, read.kept).exists()
             if read is not None and (has_text or read.error) and not paper.problem and _is_as_read(paper.path, read):
                 self._set_read(position, read)
         if (path := self.folder / "findings.jsonl").exists():
@@ -355,7 +396,7 @@ class Desk:
             self._keep_read(position, read)
         if not read.text:
             raise UnreadableError(f"{read.file}: {read.error}")
-        return read_text_of(self.folder, read.text)
+        return read_text_of(self.folder, read.kept)
 
     def _keep_read(self, position: int, read: PaperOnDesk) -> None:
         with self._lock:
@@ -453,12 +494,21 @@ def open_desk(folder: Path, papers: Sequence[DeskPaper], questions: Path | None,
     own = folder / DESK_NAME
     kept = own / "questions.txt"
     if questions is not None:
-        lines = questions_in(questions)
-        try:
-            own.mkdir(exist_ok=True)
-        except OSError as error:
-            raise RunError(f"{own}: no folder can be made here: {error.strerror}") from error
-        write_whole(kept, "".join(f"{line}\n" for line in lines))
+        _keep_questions(own, kept, questions_in(questions))
     if not kept.exists():
         raise DataError(f"{folder}: has no questions yet; give a file of them, one a line, with --questions")
     return Desk(own, papers, questions_in(kept), system)
+
+
+def _keep_questions(own: Path, kept: Path, questions: Sequence[str]) -> None:
+    """Write the questions, unless a desk that is open has others."""
+    if kept.exists() and questions_in(kept) == questions:
+        return
+    try:
+        own.mkdir(exist_ok=True)
+        with hold(lock_of(own / "papers.jsonl")) as is_held:  # as an open desk does
+            if not is_held:
+                raise RunError(f"{kept}: another process works at this desk; end it, then give other questions")
+            write_whole(kept, "".join(f"{line}\n" for line in questions))
+    except OSError as error:
+        raise RunError(f"{own}: no folder can be made here: {error.strerror}") from error

@@ -14,20 +14,19 @@ from evidencebench.data.instance import Instance, Labels, Origin
 from evidencebench.data.json_format import encode_instance, write_json
 from evidencebench.data.optima import derive_optima, with_optima
 from evidencebench.errors import DataError, NothingKeptError
-from evidencebench.files.disk import read_bytes
 from evidencebench.files.workbook import workbook
 from evidencebench.papers.paper import Paper, Place
 from evidencebench.papers.pdf.marking import COLOURS, Highlight, free_name, highlights_of, tinted, with_highlights
 from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.provenance import require_extra
 from evidencebench.query import Query
-from evidencebench.review.decisions import DECISIONS, Decision
+from evidencebench.review.decisions import DECISIONS, NAME_NO_EVIDENCE, Decision
+from evidencebench.review.desk import content_as_read
 from evidencebench.review.table import DeskCell, ReviewTable, verdict_word
 from evidencebench.tables import Table, as_csv, printable
 from evidencebench.wording import counted
 
 _TINT = 0.7
-_OPEN = ("", "unclear", "not_reported")  # decisions that name no evidence
 
 
 class Exported(NamedTuple):
@@ -39,21 +38,22 @@ class Exported(NamedTuple):
 
 
 class Quotation(NamedTuple):
-    """An accepted sentence and where it stands."""
+    """An accepted sentence and where it stands; ``by`` names who accepts it where that is not settled."""
 
     sentence: int
     text: str
     place: Place
+    by: str = ""
 
     @property
     def where(self) -> str:
         page = None if self.place.page is None else f"page {self.place.page}"
-        return ", ".join(filter(None, (page, " > ".join(self.place.section))))
+        return ", ".join(filter(None, (page, " > ".join(self.place.section), self.by and f"accepted by {self.by}")))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _DecidedCell:
-    """A cell that somebody decided, with the paper's text."""
+class _SaidCell:
+    """A cell of which somebody said anything, with the paper's text."""
 
     cell: DeskCell
     table: ReviewTable
@@ -68,14 +68,41 @@ class _DecidedCell:
 
     @property
     def words(self) -> str:
-        final = self.final
-        return "disputed" if final is None else DECISIONS[final.decision]
+        decided, final = self.cell.decided, self.final
+        if final is not None:
+            return DECISIONS[final.decision]
+        if decided is None or not decided.sides:
+            return "not decided"
+        return "disputed" if decided.differs_in_decision else "disputed sentences"
+
+    @property
+    def sides(self) -> str:
+        """What each person decided, where that is disputed."""
+        decided = self.cell.decided
+        if decided is None or self.final is not None:
+            return ""
+        return ", ".join(f"{side.person}: {DECISIONS[side.decision.decision]}" for side in decided.sides)
+
+    @property
+    def note(self) -> str:
+        if self.final is not None and self.final.note:
+            return self.final.note
+        return self.cell.decided.notes() if self.cell.decided else ""
 
     def quotations(self) -> list[Quotation]:
-        if self.final is None or not self.final.accepted:
+        """Return the sentences that count, or all that anybody accepts where none is settled."""
+        if self.final is not None and self.final.accepted:
+            return self._quoted(self.final.accepted)
+        decided = self.cell.decided
+        if decided is None or not decided.accepted_by_any:
             return []
+        return [
+            one._replace(by=", ".join(decided.people_of(one.sentence))) for one in self._quoted(decided.accepted_by_any)
+        ]
+
+    def _quoted(self, accepted: Sequence[int]) -> list[Quotation]:
         paper = self.paper
-        return [Quotation(index, paper.sentences[index], paper.place(index)) for index in self.final.accepted]
+        return [Quotation(index, paper.sentences[index], paper.place(index)) for index in accepted]
 
     def ids(self) -> Mapping[str, str]:
         return self.cell.paper.read.ids if self.cell.paper.read else {}
@@ -86,11 +113,11 @@ def export(table: ReviewTable, name: str) -> Exported:
     return EXPORTS[name](table)
 
 
-def _rows(table: ReviewTable) -> list[_DecidedCell]:
-    return [_DecidedCell(cell=cell, table=table) for cell in table.cells() if cell.decided is not None]
+def _rows(table: ReviewTable) -> list[_SaidCell]:
+    return [_SaidCell(cell=cell, table=table) for cell in table.cells() if cell.decided is not None]
 
 
-def _head(row: _DecidedCell) -> dict[str, Any]:
+def _head(row: _SaidCell) -> dict[str, Any]:
     ids, read = row.ids(), row.cell.paper.read
     of_paper = {"paper": printable(row.cell.paper.file), "title": row.cell.title, "year": read and read.year}
     return {**of_paper, "doi": ids.get("doi"), "pmid": ids.get("pmid"), "question": row.cell.question}
@@ -100,8 +127,8 @@ def decisions_table(table: ReviewTable) -> Table:
     """Return a row for each cell, decided or not, with a column for each person."""
     people = sorted(table.decisions.read_all())
     rows: list[dict[str, Any]] = []
-    for row in (_DecidedCell(cell=cell, table=table) for cell in table.cells()):
-        decided, found, final = row.cell.decided, row.cell.found, row.final
+    for row in (_SaidCell(cell=cell, table=table) for cell in table.cells()):
+        decided, found = row.cell.decided, row.cell.found
         sides = {side.person: DECISIONS[side.decision.decision] for side in decided.sides} if decided else {}
         said = [f"“{one.text}” ({one.where})" if one.where else f"“{one.text}”" for one in row.quotations()]
         rows.append(
@@ -111,7 +138,7 @@ def decisions_table(table: ReviewTable) -> Table:
                 "decision": row.words if decided else "",
                 "agreed by": decided.agreed.decided_by if decided and decided.agreed else "",
                 "quotations": " ".join(said),
-                "note": final.note if final else "",
+                "note": row.note,
                 **{f"by {name}": sides.get(name, "") for name in people},
             }
         )
@@ -126,7 +153,7 @@ def sentences_table(table: ReviewTable) -> Table:
     for row in _rows(table):
         for one in row.quotations():
             place = {"sentence": one.sentence, "page": one.place.page, "section": " > ".join(one.place.section)}
-            fields = {**_head(row), "decision": row.words, **place, "text": one.text}
+            fields = {**_head(row), "decision": row.words, **place, "text": one.text, "accepted by": one.by}
             columns = list(fields)
             rows.append(list(fields.values()))
     return Table(columns=columns or ["text"], rows=rows)
@@ -141,17 +168,18 @@ def _xlsx(table: ReviewTable) -> Exported:
     return Exported(workbook(sheets, "review --export .xlsx"), ".xlsx")
 
 
-def _by_paper(table: ReviewTable) -> Iterator[list[_DecidedCell]]:
+def _by_paper(table: ReviewTable) -> Iterator[list[_SaidCell]]:
     for _, group in groupby(_rows(table), key=lambda row: row.cell.paper.file):
         yield list(group)
 
 
 def _ris(table: ReviewTable) -> Exported:
-    def note(row: _DecidedCell) -> str:
+    def note(row: _SaidCell) -> str:
         said = [f"[{one.where}] {one.text}" if one.where else one.text for one in row.quotations()]
-        return " ".join(filter(None, (f"{row.cell.question} {row.words}.", *said, row.final.note if row.final else "")))
+        decision = f"{row.words} ({row.sides})" if row.sides else row.words
+        return " ".join(filter(None, (f"{row.cell.question} {decision}.", *said, row.note)))
 
-    def noted(rows: Sequence[_DecidedCell]) -> NotedPaper:
+    def noted(rows: Sequence[_SaidCell]) -> NotedPaper:
         read = rows[0].cell.paper.read
         return NotedPaper(rows[0].cell.title, rows[0].ids(), read.year if read else None, list(map(note, rows)))
 
@@ -175,12 +203,13 @@ def _docx(table: ReviewTable) -> Exported:
             paragraph, year = document.add_paragraph(), row.cell.paper.read and row.cell.paper.read.year
             paragraph.add_run(printable(f"{row.cell.title}{f' ({year})' if year else ''}")).bold = True
             doi = row.ids().get("doi")
-            paragraph.add_run(printable(f": {row.words}.{f' doi:{doi}' if doi else ''}"))
+            sides = f" ({row.sides})" if row.sides else ""
+            paragraph.add_run(printable(f": {row.words}{sides}.{f' doi:{doi}' if doi else ''}"))
             for one in row.quotations():
                 where = f" ({one.where})" if one.where else ""
                 document.add_paragraph(printable(f"“{one.text}”{where}"), style="Quote")
-            if row.final and row.final.note:
-                document.add_paragraph(printable(row.final.note))
+            if row.note:
+                document.add_paragraph(printable(row.note))
     document.save(content)
     return Exported(content.getvalue(), ".docx")
 
@@ -200,7 +229,7 @@ def _pdfs(table: ReviewTable) -> Exported:
                 continue
             marks = [mark for row in rows for mark in _highlights(row, colours[row.cell.question])]
             try:
-                marked = with_highlights(read_bytes(paper.path), marks, paper.file)
+                marked = with_highlights(content_as_read(paper), marks, paper.file)
             except DataError as error:
                 told.append(f"{paper.file}: not marked: {str(error).removeprefix(f'{paper.file}: ')}")
                 continue
@@ -210,10 +239,9 @@ def _pdfs(table: ReviewTable) -> Exported:
     return Exported(content.getvalue(), ".zip", told)
 
 
-def _highlights(row: _DecidedCell, colour: tuple[float, float, float]) -> Iterator[Highlight]:
-    boxes, note = row.paper.boxes, f"{row.cell.question}\n{row.words}"
-    if row.final and row.final.note:
-        note += f"\n{row.final.note}"
+def _highlights(row: _SaidCell, colour: tuple[float, float, float]) -> Iterator[Highlight]:
+    boxes = row.paper.boxes
+    note = "\n".join(filter(None, (row.cell.question, row.words, row.sides, row.note)))
     for one in row.quotations():
         yield from highlights_of(boxes[one.sentence], tinted(colour, _TINT), note)
 
@@ -224,7 +252,7 @@ def _data(table: ReviewTable) -> Exported:
     n_without = 0
     for row in _rows(table):
         final, quotations = row.final, row.quotations()
-        if final is None or final.decision in _OPEN or not quotations:
+        if final is None or final.decision in NAME_NO_EVIDENCE or not final.accepted:
             n_without += 1
             continue
         paper, ids = row.paper, row.ids()

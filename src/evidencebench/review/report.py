@@ -46,6 +46,7 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     sides: dict[str, str]  # person -> decision
     agreed: str  # empty: nothing yet
     agreed_by: str
+    is_of_sentences: bool = False  # all decided the same, of other sentences
 
 
 class ReviewReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +76,7 @@ def report_review(table: ReviewTable, resampling: Resampling) -> ReviewReport:
             sides={side.person: side.decision.decision for side in cell.decided.sides},
             agreed=cell.decided.agreed.decision if cell.decided.agreed else "",
             agreed_by=cell.decided.agreed.decided_by if cell.decided.agreed else "",
+            is_of_sentences=cell.decided.differs_in_sentences,
         )
         for cell in cells
         if cell.decided is not None and cell.decided.differs
@@ -84,7 +86,7 @@ def report_review(table: ReviewTable, resampling: Resampling) -> ReviewReport:
         n_papers=len(papers),
         n_questions=len(table.desk.questions),
         n_found=sum(cell.found is not None and not cell.error for cell in cells),
-        n_decided=sum(cell.decided is not None for cell in cells),
+        n_decided=sum(cell.decided is not None and cell.decided.is_decided for cell in cells),
         unread={paper.file: paper.read.error for paper in papers if paper.read and paper.read.error},
         reviewers=tuple(_reviewer(person, answers) for person, answers in people.items()),
         pairs=tuple(_pair(table, by_key, counted, pair, resampling) for pair in combinations(sorted(counted), 2)),

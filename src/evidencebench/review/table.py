@@ -1,5 +1,6 @@
 """The table of papers and questions as a person sees it: cells, a cell's paper, what the person and others say."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -13,9 +14,11 @@ from evidencebench.execution.findings import best_chance, is_reported
 from evidencebench.review.decisions import Decided, Decision, DecisionFolder, DecisionName, decided_cells, task_key
 from evidencebench.review.desk import Desk, DeskPaper, FoundCell, PaperText
 from evidencebench.systems.directions import ReportedDirection
+from evidencebench.tables import printable
 
 _Index = Annotated[int, msgspec.Meta(ge=0)]
 
+_CELL_ID = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 _VERDICTS = {PaperVerdict.FOUND: "evidence", PaperVerdict.UNSURE: "unsure", PaperVerdict.NONE: "none found"}
 _POSSIBLE, _LIKELY = 0.25, 0.5  # the chance of the best sentence
 _N_TOLD = 3  # sentences whose directions name a cell
@@ -68,10 +71,9 @@ class ReviewTable:
 
     def place(self, task_id: str) -> tuple[int, int]:
         """Return the positions of paper and question; raises `PeopleError` where there is no such cell."""
-        paper, _, question = task_id.partition(".")
-        if not (paper.isdecimal() and question.isdecimal()):
-            raise PeopleError(f"no cell '{task_id}'; the ids look like '17.3'")
-        found = int(paper), int(question)
+        if (places := _CELL_ID.fullmatch(task_id)) is None:
+            raise PeopleError(f"no cell '{printable(task_id[:40])}'; the ids look like '17.3'")
+        found = int(places[1]), int(places[2])
         if found[0] >= len(self.desk.papers) or found[1] >= len(self.desk.questions):
             raise PeopleError(f"no cell '{task_id}': the papers or questions have changed; load the page again")
         return found

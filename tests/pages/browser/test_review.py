@@ -152,6 +152,33 @@ def test_a_cell_is_decided_with_keys_alone(url: str, page: Page) -> None:
     expect(page.locator(".desk-table a:focus")).to_be_visible()
 
 
+def test_keys_do_nothing_until_the_next_cell_is_drawn_and_enter_goes_on(url: str, page: Page) -> None:
+    sign_in(page, url)
+    open_cell(page, url, "review/0.0")
+    page.keyboard.press("5")
+    saved(page)
+    held: list[Route] = []
+
+    def hold_back(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/people/task?*", hold_back)
+    page.keyboard.press("]")
+    expect(page.get_by_text("Loading…")).to_be_visible()
+    page.keyboard.press("4")
+    page.keyboard.press("n")
+    for route in held:
+        route.continue_()
+    page.unroute("**/api/people/task?*")
+    expect(page.locator(".pick-eyebrow")).to_contain_text("Cell 2 of 6")
+    expect(page.locator(".pick-facts")).to_contain_text("Not decided")
+    page.keyboard.press("[")
+    expect(page.locator(".pick-facts")).to_contain_text("You say: unclear.")
+    expect(page.locator(".cell-quote").first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".pick-eyebrow")).to_contain_text("Cell 2 of 6")
+
+
 def test_sentences_are_marked_and_added_on_the_pages_of_a_pdf(url: str, page: Page) -> None:
     sign_in(page, url)
     open_cell(page, url, "review/0.0")

@@ -77,6 +77,11 @@ def _mark_of(path: Path) -> FileMark:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def is_begun(content: bytes) -> bool:
+    """Whether a file has its header; one that a full disk left empty has none, and nobody's answer."""
+    return b"\n" in content
+
+
 class AnswerFolder(Generic[AnswerT]):
     """What people answered, in a folder that threads and servers may share, made with the first answer.
 
@@ -160,7 +165,7 @@ class AnswerFolder(Generic[AnswerT]):
         mark = _mark_of(path)
         if path in self._known and self._known[path][0] == mark:
             return self._known[path][1]
-        if b"\n" not in (content := read_bytes(path)):
+        if not is_begun(content := read_bytes(path)):
             return "", {}
         header, lines = self._format.scan(path, [content])
         if header.tasks_sha256 != self.tasks.sha256:

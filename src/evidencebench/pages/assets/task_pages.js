@@ -209,6 +209,7 @@ export function taskPage(server, sort, tell) {
   // Waits until all is saved on the server.
   async function leave() {
     asked = null;
+    keys.use([]); // else a key that is pressed before the next task is drawn would change the one that was left
     const ended = shown?.work.end(); // measures the page
     shown = null;
     body.replaceChildren();
@@ -250,7 +251,7 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
     { keys: ["u", "Ctrl+Z"], name: "undo the last change", run: () => work.turn("undo") },
     { keys: ["U", "Ctrl+Shift+Z", "Ctrl+Y"], name: "redo it", run: () => work.turn("redo") },
     sort.confirm ? { keys: ["s"], name: "submit", run: finish }
-      : { keys: ["Enter"], on: ".pick-sentence, .task-choice, .audit-row, body", name: "done, and on to the next task", run: finish },
+      : { keys: ["Enter"], on: ".pick-sentence, .task-choice, .audit-row, .cell-quote, body", name: "done, and on to the next task", run: finish },
     { keys: ["Escape"], name: "back to the list", run: () => go(taskLink(list)) }])]);
   body.replaceChildren(bar, h("div.pick-columns", {}, view.element, side));
   document.title = `${place < 0 ? "" : `${place + 1} of ${ids.length}: `}${firstWords(sort.text(task), 80)}`;

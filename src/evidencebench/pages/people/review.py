@@ -8,13 +8,12 @@ from starlette.responses import Response
 from evidencebench.errors import DataError, EvidenceBenchError
 from evidencebench.execution import findings as telling
 from evidencebench.execution.finding import Finding
-from evidencebench.files.disk import read_bytes
 from evidencebench.pages.app.server import RefusedError
 from evidencebench.pages.paper import kind_letters
 from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow
 from evidencebench.papers.pdf.pictures import page_picture
 from evidencebench.review.decisions import DECISIONS, DecisionFolder
-from evidencebench.review.desk import Desk, PaperText, finding_of
+from evidencebench.review.desk import Desk, PaperText, content_as_read, finding_of
 from evidencebench.review.exports import EXPORTS, export
 from evidencebench.review.table import DeskAnswer, ReviewTable
 
@@ -115,7 +114,7 @@ def _pictures(desk: Desk) -> Callable[[str, Mapping[str, str]], Response]:
     @lru_cache(maxsize=_MOST_PICTURES)
     def drawn(position: int, number: int, scale: float) -> bytes:
         paper = desk.papers[position]
-        return page_picture(read_bytes(paper.path), number, scale, paper.file)
+        return page_picture(content_as_read(paper), number, scale, paper.file)
 
     def picture(_: str, asked: Mapping[str, str]) -> Response:
         try:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -244,6 +245,12 @@ class _AnswerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     answer: msgspec.Raw
 
 
+def _stamp(text: str) -> int:
+    if re.fullmatch(r"\d{1,15}", text, re.ASCII) is None:
+        raise RefusedError(400, "since: expected a stamp that the table was shown with; load the page again")
+    return int(text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskApp:
     """The routes below ``/api/people/``, the same for every kind of task. `SecuredApp` has checked each request."""
@@ -305,8 +312,10 @@ class TaskApp:
             return json_response(kind.result(name, task_id))
         if page == "task":
             shown = kind.show(name, task_id)
+        elif kind.changes and since:
+            shown = kind.changes(name, _stamp(since))
         else:
-            shown = kind.changes(name, int(since)) if kind.changes and since.isdecimal() else kind.queue(name)
+            shown = kind.queue(name)
         return json_response({"person": name, **shown})
 
     def _keep(self, request: Request) -> Response:
