@@ -32,7 +32,9 @@ def make_folder(folder: Path, *, n_papers: int = 1) -> Path:
     ):
         y = sheet.paragraph(72, y, text)
     (folder / "printed.pdf").write_bytes(sheet.pdf())
-    (folder / "list.ris").write_text("TY  - JOUR\nTI  - Coffee, listed\nDO  - 10.1000/c\nL1  - printed.pdf\nER  - \n")
+    about = "AU  - Bean, A.\nAU  - Cup, B.\nJO  - J. Brews\nVL  - 7\nAB  - Coffee was given.\n"
+    record = f"TY  - JOUR\nTI  - Coffee, listed\n{about}DO  - 10.1000/c\nL1  - printed.pdf\nER  - \n"
+    (folder / "list.ris").write_text(record)
     (folder / "scan.pdf").write_bytes(b"%PDF-1.4\nnothing\n")
     return folder
 

@@ -111,6 +111,9 @@ def test_a_workbook_has_the_same_tables(table: ReviewTable) -> None:
 def test_ris_has_a_record_a_paper_with_a_note_a_question(table: ReviewTable) -> None:
     printed, text = rispy.loads(export(table, "ris").content.decode())
     assert (printed["title"], printed["doi"]) == ("Coffee, listed", "10.1000/c")
+    assert (printed["authors"], printed["journal_name"]) == (["Bean, A.", "Cup, B."], "J. Brews")
+    assert (printed["volume"], printed["abstract"]) == ("7", "Coffee was given.")
+    assert "authors" not in text
     assert printed["notes"][0].startswith(f"{QUESTIONS[1]} reports an increase. [page 1")
     assert [f"{question} " in note for question, note in zip(QUESTIONS, text["notes"], strict=True)] == [True, True]
     assert "disputed" in text["notes"][1]

@@ -144,6 +144,7 @@ class PaperFile(NamedTuple):
     ids: Mapping[str, str] = MappingProxyType({})
     error: DataError | None = None
     title: str = ""
+    about: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 def paper_files(given: Iterable[str]) -> list[PaperFile]:
@@ -175,7 +176,7 @@ def _listed_files(path: Path, allowed: Sequence[Path]) -> list[PaperFile]:
                 problems.append(f"record {number}: {error}")
         # A saved page may hold the abstract alone.
         papers = [file for file in here if file.suffix not in (".html", ".htm")] or here[:1]
-        files += [PaperFile(str(file), record.ids, title=record.title) for file in papers]
+        files += [PaperFile(str(file), record.ids, title=record.title, about=record.about) for file in papers]
         n_with += bool(papers)
     if n_with < len(records):
         has = f"{n_with:,} of {counted(len(records), 'record')} {'has' if n_with == 1 else 'have'} a file"
@@ -192,7 +193,7 @@ def _listed_files(path: Path, allowed: Sequence[Path]) -> list[PaperFile]:
 
 def read_papers(files: Iterable[PaperFile]) -> Iterator[Sequence[Paper | DataError]]:
     """Yield, for each file or standard input, its papers, or why one or all cannot be read."""
-    for name, ids, error, _ in files:
+    for name, ids, error, *_ in files:
         try:
             if error:
                 raise error

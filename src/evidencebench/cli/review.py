@@ -126,7 +126,8 @@ def papers_of(folder: Path, questions: Path | None) -> list[DeskPaper]:
             continue
         inside = sendable(inside)  # a name need not be UTF-8
         problem = "" if file.error is None else str(file.error)
-        found.append(DeskPaper(path=path, file=inside, title=file.title, ids=file.ids, problem=problem))
+        paper = DeskPaper(path=path, file=inside, title=file.title, ids=file.ids, about=file.about, problem=problem)
+        found.append(paper)
     return found
 
 

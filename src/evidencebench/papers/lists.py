@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -25,11 +26,15 @@ _Read = Callable[[str, str], Iterator[_Fields]]
 
 
 class ListedPaper(NamedTuple):
-    """A record of a list: its ids as `Paper` has them, its year among them, and the files that it names, as written."""
+    """A record of a list: its ids as `Paper` has them, its year among them, and the files that it names, as written.
+
+    ``about`` has what else is kept of it, under the names of `ABOUT`.
+    """
 
     title: str
     ids: Mapping[str, str]
     files: tuple[str, ...]
+    about: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @property
     def public(self) -> str | None:
@@ -157,7 +162,14 @@ def _csl(text: str, name: str) -> Iterator[_Fields]:
         items = msgspec.convert(items["items"] if isinstance(items, dict) else items, list[dict[str, Any]])
     except (*BROKEN_JSON, KeyError) as error:
         raise UnreadableError(f"{name}: expected CSL JSON, got other JSON: {error}; export the list again") from error
-    return ({key.lower(): [str(value)] for key, value in item.items()} for item in items)
+    return ({key.lower(): _csl_values(value) for key, value in item.items()} for item in items)
+
+
+def _csl_values(value: Any) -> list[str]:
+    """Return the values of a field; people are written as family name, given name."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) and "family" in one for one in value):
+        return [", ".join(filter(None, (str(one["family"]), str(one.get("given", ""))))) for one in value]
+    return [str(value)]
 
 
 # A list in any of these, or in none: what a line of a record begins with.
@@ -212,6 +224,15 @@ _IDS = {
 }
 
 
+ABOUT = {
+    "authors": "au a1 %a author",
+    "journal": "jo jf jt t2 %j journal journaltitle container-title so source",
+    "volume": "vl vi %v volume",
+    "abstract": "ab n2 %x abstract",
+}
+"""What is kept of a record for exports, and where the formats have it; the first field that holds it counts."""
+
+
 def is_list(content: bytes) -> bool:
     """Say whether content is a list of papers, in a format that is read or in another one."""
     head = beginning(content[:_HEAD_BYTES])
@@ -261,7 +282,11 @@ def _listed(fields: _Fields) -> ListedPaper:
     links += [path for value in fields.get("file", ()) for path in _bibtex_files(value)]
     # Other addresses are of the web.
     files = [link for link in links if link and not re.match(r"(?!file:|internal-pdf:)[a-z]{2,}:", link)]
-    return ListedPaper(title=title, ids=ids, files=tuple(dict.fromkeys(files)))
+    about = {name: next((fields[key] for key in keys.split() if fields.get(key)), []) for name, keys in ABOUT.items()}
+    if len(about["authors"]) == 1:  # as BibTeX writes several
+        about["authors"] = re.split(r"\s+and\s+", about["authors"][0])
+    kept = {name: tuple(" ".join(value.split()) for value in values) for name, values in about.items() if values}
+    return ListedPaper(title=title, ids=ids, files=tuple(dict.fromkeys(files)), about=kept)
 
 
 def _several(value: str) -> list[str]:

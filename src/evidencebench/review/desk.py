@@ -287,6 +287,7 @@ class DeskPaper:
     file: str
     title: str = ""
     ids: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # authors and more, of a list
     problem: str = ""
     read: PaperOnDesk | None = None
 

@@ -181,7 +181,9 @@ def _ris(table: ReviewTable) -> Exported:
 
     def noted(rows: Sequence[_SaidCell]) -> NotedPaper:
         read = rows[0].cell.paper.read
-        return NotedPaper(rows[0].cell.title, rows[0].ids(), read.year if read else None, list(map(note, rows)))
+        year = read.year if read else None
+        about = rows[0].cell.paper.about
+        return NotedPaper(rows[0].cell.title, rows[0].ids(), year, list(map(note, rows)), about)
 
     return Exported(as_ris(map(noted, _by_paper(table)), "review --export .ris").encode(), ".ris")
 
