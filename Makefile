@@ -36,7 +36,6 @@ $(NEIGHBOURS:%=neighbour-%): neighbour-%: .venv-%/.ready
 	$(PYTHON) -m venv .venv-$*
 	$(if $(filter mteb,$*),.venv-$*/bin/$(INSTALL) torch==2.13.0)
 	.venv-$*/bin/$(INSTALL) --no-compile --constraint tests/neighbours/$*/constraints.txt --editable '.[test-$*]'
-	$(if $(filter exports,$*),.venv-$*/bin/$(INSTALL) --no-deps --ignore-requires-python every-eval-ever==0.3.0)
 	touch $@
 
 # Every warning is an error.

@@ -806,11 +806,6 @@ from evidencebench.integrations.hugging_face import write_hf as write_hf
 from evidencebench.integrations.inspect_ai import log_of_run as log_of_run
 from evidencebench.integrations.inspect_ai import write_log as write_log
 from evidencebench.integrations.mteb import PUBLISHED_TASKS as PUBLISHED_TASKS
-from evidencebench.integrations.score_records import Evaluator as Evaluator
-from evidencebench.integrations.score_records import SCHEMA_VERSION as SCHEMA_VERSION
-from evidencebench.integrations.score_records import as_yaml as as_yaml
-from evidencebench.integrations.score_records import hub_entries as hub_entries
-from evidencebench.integrations.score_records import write_records as write_records
 from evidencebench.integrations.trec import write_trec as write_trec
 
 # The command line, called in this process.
@@ -831,7 +826,6 @@ from evidencebench.cli.review import papers_of as papers_of
 import evidencebench.cli.find
 import evidencebench.data.sources
 import evidencebench.integrations.inspect_ai
-import evidencebench.integrations.score_records
 import evidencebench.models.embedding.encoder
 import evidencebench.models.embedding.server
 import evidencebench.models.llm.client
@@ -864,7 +858,6 @@ MOST_PAPER_UNITS = evidencebench.papers.units.MOST_UNITS
 prompt_reason_against = evidencebench.systems.llm.prompts.reason_against
 report_pages = evidencebench.pages.report.page
 report_papers_of = evidencebench.pages.report.data.papers_of
-score_record_of = evidencebench.integrations.score_records.record_of
 search_words_of = evidencebench.pages.app.search.words_of
 SHIPPED_DIRECTIONS = evidencebench.systems.directions.SHIPPED
 web_server_of = evidencebench.web.serving.server_of

@@ -121,7 +121,7 @@ def test_only_http_and_web_apps_are_asynchronous() -> None:
 # The versions that docs/integrations.md says are tested: those that the environments are pinned to.
 
 PINNING = [ROOT / "Makefile", ROOT / "constraints.txt", *sorted(ROOT.glob("tests/neighbours/*/constraints.txt"))]
-EXTRAS = ("parquet", "ray", "frames", "hf", "croissant", "trec", "inspect", "mteb", "mcp")
+EXTRAS = ("parquet", "ray", "frames", "hf", "trec", "inspect", "mteb", "mcp")
 
 
 def normal(name: str) -> str:
@@ -142,7 +142,7 @@ def test_the_matrix_of_integrations_names_the_versions_that_are_tested() -> None
     project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
     asked = [one for extra in EXTRAS for one in project["optional-dependencies"][extra]]
     ours = {normal(re.split(r"[\[<>=]", one)[0]) for one in asked} - {"evidencebench", "pyyaml"}
-    named_in_docs = {"pandas", "polars", "ranx", "pytrec-eval-terrier", "python-terrier", "every-eval-ever"}
+    named_in_docs = {"pandas", "polars", "ranx", "pytrec-eval-terrier", "python-terrier"}
     assert ours | named_in_docs == {normal(package) for package, _, _ in rows}
 
 

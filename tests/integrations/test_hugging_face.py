@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from doors import CATALOG, COLUMNS, DataError, HubSplit, known_entry, licence_of
 from evidencebench import Dataset, Instance, load_sample, open_dataset, write_dataset
 
 SAMPLE = load_sample()
-DAY = date(2026, 11, 22)
 
 
 def datasets() -> Any:
@@ -53,7 +51,7 @@ def two_splits(tmp_path: Path) -> Path:
         HubSplit(name="train", dataset=SAMPLE, licence="MIT"),
         HubSplit(name="dev", dataset=open_dataset(tmp_path / "dev.json"), licence="CC-BY-NC-SA"),
     ]
-    write_hf(tmp_path / "hub", parts, published_on=DAY, instances_in_a_shard=4)
+    write_hf(tmp_path / "hub", parts, instances_in_a_shard=4)
     return tmp_path / "hub"
 
 
@@ -87,7 +85,7 @@ def test_nobody_who_reads_the_card_meets_markup_or_yaml_from_outside(tmp_path: P
     write_dataset(tmp_path / "a [x](y) <b>|: #.json", SAMPLE[:1])
     data = open_dataset(tmp_path / "a [x](y) <b>|: #.json")
     licence = "mine\n---\nlicense: mit <script>"
-    write_hf(tmp_path / "hub", [HubSplit(name="train", dataset=data, licence=licence)], published_on=DAY)
+    write_hf(tmp_path / "hub", [HubSplit(name="train", dataset=data, licence=licence)])
     text = (tmp_path / "hub" / "README.md").read_text()
     assert text.count("\n---\n") == 1
     body = text.split("\n---\n")[1]
@@ -103,9 +101,7 @@ def test_the_licence_of_a_published_split_is_known_also_in_another_format_and_in
     assert known_entry(train) is CATALOG["train"]
     write_dataset(tmp_path / "some.parquet", train[3:9])
     assert licence_of(open_dataset(tmp_path / "some.parquet")) == "CC-BY-NC-SA"
-    written = write_hf(
-        tmp_path / "hub", [HubSplit(name="train", dataset=train, licence="CC-BY-NC-SA")], published_on=DAY
-    )
+    written = write_hf(tmp_path / "hub", [HubSplit(name="train", dataset=train, licence="CC-BY-NC-SA")])
     assert written[0].is_published
     assert "@inproceedings{wang2025evidencebench" in (tmp_path / "hub" / "README.md").read_text()
     rows = datasets().load_dataset(str(tmp_path / "hub"), split="train", cache_dir=str(tmp_path / "cache"))
@@ -139,5 +135,5 @@ def test_names_of_splits_that_cannot_be_and_broken_instances_are_refused_and_no_
     ):
         parts = [HubSplit(name=name, dataset=data, licence="MIT") for name in names]
         with pytest.raises(DataError, match=words):
-            write_hf(tmp_path / "hub", parts, published_on=DAY)
+            write_hf(tmp_path / "hub", parts)
     assert [path.name for path in tmp_path.iterdir()] == ["bad.json"]

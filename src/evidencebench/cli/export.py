@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -16,17 +15,13 @@ from evidencebench.cli.output import (
     print_cautions,
     print_json,
     print_prose,
-    print_warnings,
     progress,
     refuse_existing,
     tell_written,
 )
-from evidencebench.cli.scoring_options import ExportScoring
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import DataError
-from evidencebench.files.atomic import write_whole
 from evidencebench.integrations.hugging_face import HubSplit, known_entry, licence_of, write_hf
-from evidencebench.integrations.score_records import Evaluator, Relationship, as_yaml, hub_entries, write_records
 from evidencebench.integrations.trec import TrecReport, write_trec
 from evidencebench.provenance import require_extra
 from evidencebench.runs.formats import content_of_run, open_run, write_run
@@ -116,9 +111,8 @@ def hf(
 ) -> None:
     """Write data as a folder that load_dataset of Hugging Face opens.
 
-    data/ has Parquet files of 10,000 instances each, README.md is the data card,
-    croissant.json the metadata for mlcroissant. Licences of the published splits
-    are known; those of other data must be named.
+    data/ has Parquet files of 10,000 instances each, README.md is the data card.
+    Licences of the published splits are known; those of other data must be named.
 
     \b
     Examples:
@@ -139,9 +133,7 @@ def hf(
         HubSplit(name=name, dataset=dataset, licence=_licence(name, dataset, given)) for name, dataset in opened.items()
     ]
     with progress("exporting", progress_style) as on_progress:
-        written = write_hf(
-            output, hub_splits, published_on=datetime.now(UTC).date(), overwrite=overwrite, on_progress=on_progress
-        )
+        written = write_hf(output, hub_splits, overwrite=overwrite, on_progress=on_progress)
     lines = [
         f"  {split.name}: {counted(split.n_instances, 'instance')}, {counted(len(split.shards), 'file')} of "
         f"{split.n_bytes:,} bytes, {split.licence}"
@@ -173,72 +165,6 @@ def _licence(name: str, dataset: Dataset, given: Mapping[str, str]) -> str:
     raise DataError(
         f"split '{name}': the licence of {dataset.path} is not known; name it with --licence {name}=LICENCE"
     )
-
-
-@options.command
-def every_eval_ever(
-    *,
-    runs: options.Runs,
-    scoring: ExportScoring,
-    organization: Annotated[str, option("--organization NAME", "Who evaluates.")],
-    relationship: Annotated[
-        Relationship, option("--relationship", "Of the evaluator to the system's maker.")
-    ] = "other",
-    model: Annotated[str | None, option("--model ORG/NAME", "What the system is called; by default from the run.")],
-    output: Annotated[Path, options.output("FOLDER", "The datastore.")],
-    as_json: options.AsJson,
-) -> None:
-    """Write scores of RUNs as records of Every Eval Ever.
-
-    A record (schema 0.3.0) holds aspect recall on each task with its interval, the
-    number of instances, the counts of answers, the checksum of the data, and the
-    system with all options: FOLDER/data/evidencebench/ORG/NAME/UUID.json.
-
-    \b
-    Example:
-      evidencebench export every-eval-ever bm25.jsonl --data sample \\
-          --organization 'My Lab' -o datastore
-    """
-    evaluator = Evaluator(organization=organization, relationship=relationship, model=model)
-    scored = scoring.score(runs, changed_apart=False)
-    paths = list(map(str, write_records(output, scored, evaluator, scoring.resampling, now=datetime.now(UTC))))
-    if as_json:
-        print_json({"records": paths})
-    else:
-        click.echo("\n".join(map(printable, paths)))
-    print_warnings(scored.warnings)
-
-
-@options.command
-def hub_results(
-    *,
-    run: Annotated[Path, argument()],
-    scoring: ExportScoring,
-    dataset_id: Annotated[str, option("--dataset ID", "The data's name on the Hub: ORG/NAME.")],
-    output: Annotated[Path, options.output("FILE", "The YAML file; - prints it.")],
-    overwrite: Annotated[bool, option("--overwrite", "Replace FILE where it exists.")],
-    as_json: options.AsJson,
-) -> None:
-    """Write scores of RUN as .eval_results of a model on the Hub.
-
-    An entry a task: aspect recall in %, and in its notes the interval, the number
-    of instances, the checksum of the data and the signature. In a model's
-    repository the file lies in .eval_results/.
-
-    \b
-    Example:
-      evidencebench export hub-results bm25.jsonl --data sample \\
-          --dataset my-lab/my-data -o evidencebench.yaml
-    """
-    require_extra("export hub-results", "hf", "huggingface_hub", "yaml")
-    refuse_existing(output, overwrite=overwrite)
-    scored = scoring.score([run], changed_apart=False)
-    (label,) = scored.runs
-    entries = hub_entries(scored, label, scoring.resampling, dataset_id=dataset_id)
-    write_whole(output, as_yaml(entries))
-    line = f"{output}: {counted(len(entries), 'entry', 'entries')}"
-    tell_written(output, {"entries": entries}, line, as_json=as_json)
-    print_warnings(scored.warnings)
 
 
 @options.command
@@ -300,4 +226,4 @@ def _cautions(report: TrecReport) -> Iterator[str]:
             yield f"{name}: {counted(run.n_sets, 'set')} of sentences got an order, that in which they were named"
 
 
-command = LazyGroup("export", commands=[inspect, run, hf, every_eval_ever, hub_results, trec])
+command = LazyGroup("export", commands=[inspect, run, hf, trec])

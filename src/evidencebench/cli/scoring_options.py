@@ -20,7 +20,7 @@ from evidencebench.tables import printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportScoring:
+class ScoringOptions:
     data: options.Data
     tasks: options.Tasks
     rules: options.RulesChoice
@@ -29,21 +29,15 @@ class ExportScoring:
     resampling: options.ResamplingChoice
     progress_style: options.ProgressStyle
 
-    def score(self, runs: Sequence[Path], **how: Any) -> ScoredRuns:
-        dataset = options.open_part(self.data, self.ids)
-        with progress("scoring", self.progress_style) as shown:
-            return score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **how)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoringOptions(ExportScoring):
     place: options.WorkPlaceChoice
     require_complete: Annotated[bool, option("--require-complete", "Exit with 1 where an answer failed or is missing.")]
     as_json: options.AsJson
     table_format: options.TableFormat
 
     def score(self, runs: Sequence[Path], **how: Any) -> ScoredRuns:
-        return ExportScoring.score(self, runs, **self.place, **how)
+        dataset, given = options.open_part(self.data, self.ids), {**self.place, **how}
+        with progress("scoring", self.progress_style) as shown:
+            return score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **given)
 
     @property
     def form(self) -> str:

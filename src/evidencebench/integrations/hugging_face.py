@@ -1,10 +1,8 @@
-"""Datasets, Hub folder, Croissant."""
+"""Folders of data that load_dataset of Hugging Face opens."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -152,78 +150,6 @@ def _plain(text: str) -> str:
     return "".join(f"\\{sign}" if sign in r"\`*_{}[]<>()#!|~&" else sign for sign in shown)
 
 
-_PARQUET = "application/x-parquet"
-
-
-def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, Any]:
-    published = any(split.is_published for split in splits)
-    licences = list(dict.fromkeys(split.licence for split in splits))
-    return {
-        "@context": msgspec.json.decode((files(__package__) / "croissant_context.json").read_bytes()),
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.1",
-        "name": "EvidenceBench" if all(split.is_published for split in splits) else "evidencebench_data",
-        "description": f"{_title(splits)}: hypotheses, papers cut into sentences, and which sentences are evidence.",
-        "license": licences,
-        "usageInfo": " ".join(f"{licence}: {_terms_of(licence)}" for licence in licences),
-        "citeAs": CITATION if published else "; ".join(f"{split.data}, sha256 {split.data_sha256}" for split in splits),
-        **({"url": PAPER_URL} if published else {}),
-        "datePublished": published_on.isoformat(),
-        "version": "1.0.0",
-        "distribution": [file for split in splits for file in _files(split)],
-        "recordSet": [_record_set(split) for split in splits],
-    }
-
-
-def _files(split: WrittenSplit) -> list[dict[str, Any]]:
-    name = f"{split.name}_files"
-    return [
-        *(
-            {
-                "@type": "cr:FileObject",
-                "@id": shard.name,
-                "name": shard.name.rpartition("/")[2],
-                "contentUrl": shard.name,
-                "contentSize": f"{shard.n_bytes} B",
-                "encodingFormat": _PARQUET,
-                "sha256": shard.sha256,
-            }
-            for shard in split.shards
-        ),
-        {
-            "@type": "cr:FileSet",
-            "@id": name,
-            "name": name,
-            "description": f"The files of the split {split.name}.",
-            "encodingFormat": _PARQUET,
-            "includes": split.pattern,
-        },
-    ]
-
-
-def _record_set(split: WrittenSplit) -> dict[str, Any]:
-    shapes = _TEXTS["shapes"]
-    return {
-        "@type": "cr:RecordSet",
-        "@id": split.name,
-        "name": split.name,
-        "description": f"{split.n_instances:,} instances; licence {split.licence}.",
-        "key": {"@id": f"{split.name}/id"},
-        "field": [
-            {
-                "@type": "cr:Field",
-                "@id": f"{split.name}/{name}",
-                "name": name,
-                "description": text,
-                "dataType": _TEXTS["types"].get(name, "sc:Text"),
-                **({"isArray": True, "arrayShape": shapes[name]} if name in shapes else {}),
-                "source": {"fileSet": {"@id": f"{split.name}_files"}, "extract": {"column": name}},
-            }
-            for name, text in COLUMNS.items()
-        ],
-    }
-
-
 MARKER = "evidencebench.json"
 """The file of such a folder that says what it was made of, and by which it is told from other folders."""
 
@@ -239,12 +165,11 @@ def write_hf(
     folder: Path,
     splits: Sequence[HubSplit],
     *,
-    published_on: date,
     overwrite: bool = False,
     instances_in_a_shard: int = 10_000,  # some 60 MB
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> tuple[WrittenSplit, ...]:
-    """Write splits into a folder, whole or not at all: ``data/``, ``README.md``, ``croissant.json``."""
+    """Write splits into a folder, whole or not at all: ``data/`` and ``README.md``."""
     require_extra("export hf", "hf", "datasets", "pyarrow")
     for split in splits:
         if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", split.name):
@@ -267,10 +192,6 @@ def write_hf(
         (made / "data").mkdir()
         written = tuple(_write_split(made, split, counted_instances(split), instances_in_a_shard) for split in splits)
         write_whole(made / "README.md", card(written))
-        write_whole(
-            made / "croissant.json",
-            msgspec.json.format(msgspec.json.encode(croissant(written, published_on)), indent=2),
-        )
         about = {"evidencebench": __version__, "splits": written}
         write_whole(made / MARKER, msgspec.json.format(msgspec.json.encode(about), indent=2))
     return written
