@@ -170,8 +170,12 @@ def _block_text(
     rule = gap.join("-" * widths[number] for number in columns)
     shown: list[str] = []
     for number, (row, first) in enumerate(zip(cells, firsts, strict=True)):
-        shown += [rule] * (number in ruled) + list(lines(row, first))
-    return "\n".join(shown + [rule] * (len(cells) in ruled))
+        if number in ruled:
+            shown.append(rule)
+        shown += lines(row, first)
+    if len(cells) in ruled:
+        shown.append(rule)
+    return "\n".join(shown)
 
 
 def shortened(text: str, n_characters: int, ellipsis: str = "…") -> str:
@@ -313,7 +317,9 @@ def as_latex(table: Table) -> str:
     title = [f"% {printable(line)}" for line in table.title.splitlines()]
     layout = "".join("r" if right else "l" for right in numeric)
     heads = [line(names) for names in (table.columns, table.below_heads) if names]
-    body = [[r"\midrule"] * (number in table.breaks) + [line(row)] for number, row in enumerate(table.rows)]
+    body = [
+        [r"\midrule", line(row)] if number in table.breaks else [line(row)] for number, row in enumerate(table.rows)
+    ]
     span = rf"\multicolumn{{{len(table.columns)}}}{{l}}"
     notes = [rf"{span}{{\footnotesize {printable(note).translate(_LATEX_ESCAPES)}}} \\" for note in table.notes]
     tabular = [

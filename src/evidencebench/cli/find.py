@@ -77,7 +77,8 @@ def _print(findings: Sequence[Finding], table_format: str, *, rows_of: telling.R
         print_table(telling.findings_table(findings, rows_of), table_format)
     else:
         for number, block in enumerate(filter(None, _blocks(findings, split=split))):
-            click.echo("\n" * (number > 0), nl=False)
+            if number > 0:
+                click.echo()
             for print_line in block:
                 print_line()
 
@@ -103,13 +104,18 @@ def _blocks(findings: Sequence[Finding], *, split: bool) -> Iterator[Sequence[_L
             lines.append(_line(f"{name}: {telling.summary(finding) or 'no verdict'}", "  "))
         n_none = len(findings) - len(near)
         counts = f"{telling.VERDICTS[PaperVerdict.NONE]}: {n_none:,} of {len(findings):,}."
-        yield [*lines, *[_line(counts)] * (n_none > 0)]
+        if n_none > 0:
+            lines.append(_line(counts))
+        yield lines
     detailed = findings if len(findings) <= _MOST_DETAILED else near
     explained = [[_line(meaning)] for meaning in telling.meanings(detailed)]
     for finding in detailed:
         named = ": ".join(filter(None, (finding.paper.name, finding.paper.title)))
-        head = [_line(named, bold=True)] * has_several
-        head += [_line(f"hypothesis: {finding.hypothesis}")] * has_several_hypotheses
+        head = []
+        if has_several:
+            head.append(_line(named, bold=True))
+        if has_several_hypotheses:
+            head.append(_line(f"hypothesis: {finding.hypothesis}"))
         yield [*head, *map(_line, filter(None, [telling.lead(finding)]))]
         if split:  # beside the first groups
             yield from reversed(explained)
@@ -124,7 +130,7 @@ def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line
     indent = " " * (width + 2)
     levels = telling.strengths(finding)
     for heading, group in telling.grouped(finding, split=split):
-        lines = [_line(f"{heading}:")] * bool(heading)
+        lines = [_line(f"{heading}:")] if heading else []
         for _, one in group:
             tint = _TINTS.get(levels.get(one.sentence), {})
             number = "" if one.is_unit else str(one.sentence)

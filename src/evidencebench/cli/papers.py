@@ -182,7 +182,7 @@ def _listed_files(path: Path, allowed: Sequence[Path]) -> list[PaperFile]:
         has = f"{n_with:,} of {counted(len(records), 'record')} {'has' if n_with == 1 else 'have'} a file"
         command = f"evidencebench papers fetch --from-file {shlex.quote(str(path))} -o papers"
         fetch = f"'{command}' fetches open ones of the others"
-        problems = [has, *[_some(problems)] * bool(problems), fetch]
+        problems = [has, _some(problems), fetch] if problems else [has, fetch]
     said = f"{path}: {'; '.join(problems)}"
     if not files:
         return [PaperFile(str(path), error=UnreadableError(said))]

@@ -263,7 +263,9 @@ def judging_of(draft: Draft) -> Judging:
         )
     n_aspects, last = len(draft.aspects), judging.n_sentences - 1
     n_judged, results = len(judging.sources), draft.results or ()
-    misfits = [f"sources of {counted(n_aspects, 'aspect')}, got of {n_judged}"] * (n_judged != n_aspects)
+    misfits = []
+    if n_judged != n_aspects:
+        misfits.append(f"sources of {counted(n_aspects, 'aspect')}, got of {n_judged}")
     misfits += [
         f"sentences 0..{last} as sources of aspect {aspect}, got sentence {sentence}"
         for aspect, sentences in enumerate(judging.sources)

@@ -128,7 +128,8 @@ def explained(last: DraftFile, assembly: Counter[str] | None = None) -> tuple[st
         if not file.marks:
             told = f"{file.header.step}: no passage that cites a paper, of which a review speaks with a mark like [7]"
         n_unreadable = len(file.header.unreadable_papers)
-        told += f"; {counted(n_unreadable, 'file')} of papers cannot be read" * bool(n_unreadable)
+        if n_unreadable:
+            told += f"; {counted(n_unreadable, 'file')} of papers cannot be read"
         sentences.append(told + _listed(file.dropped))
         if not n_kept:
             remedies = (f": {remedy}" for reason, remedy in _REMEDIES.items() if reason in file.dropped)

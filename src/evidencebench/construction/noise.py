@@ -92,7 +92,9 @@ class LabelNoise:
                 why = "most sentences are labelled"
             elif self.is_steady:
                 why = f"{first} says the same each time, and so would a model that makes its errors every time"
-            said = [f"How many labels are right is not known: {why}.", *[_ONLY_OTHERS] * bool(self.n_labels)]
+            said = [f"How many labels are right is not known: {why}."]
+            if self.n_labels:
+                said.append(_ONLY_OTHERS)
         else:
             is_known = self.n_marked or self.tells_always  # else the middle of an interval says nothing
             shares = (self.precision, self.recall)
@@ -348,7 +350,9 @@ def _estimate(cells: _Cells, *, tells_always: bool) -> tuple[Share, Share, float
     badly, by a statistic that allows for papers that differ.
     """
     size, ways = 1 + _N_RATES * len(cells.yes), np.array([(0, 1), (0, -1), (1, 1), (1, -1)])
-    places = [[6, 7]] * (not tells_always) + [[13, 14]] * (len(cells.yes) > 1)
+    places = [] if tells_always else [[6, 7]]
+    if len(cells.yes) > 1:
+        places.append([13, 14])
     assumptions = list(product((_NEVER, _HALF), repeat=len(places)))
     phi = np.tile(_START[:size], (len(assumptions), 1))
     phi[:, [*chain(*places)]] = np.repeat(assumptions, 2, axis=1)
@@ -362,7 +366,8 @@ def _estimate(cells: _Cells, *, tells_always: bool) -> tuple[Share, Share, float
     cut = student_quantile(_TAIL, max(1, n_papers - 1))
     trace = []
     for tilt in _TILTS:
-        phi = _climb(phi, free, tilt * directions, doubled, 10 * (tilt > 0))
+        n_steps = 10 if tilt > 0 else 0
+        phi = _climb(phi, free, tilt * directions, doubled, n_steps)
         fit = _Fit.of(phi, doubled)
         by_paper = (best - fit.logs) @ cells.counts.T
         lost = np.maximum(2 * by_paper.sum(axis=1), 0)

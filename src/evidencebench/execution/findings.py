@@ -152,7 +152,10 @@ def meanings(findings: Sequence[Finding]) -> list[str]:
     sentences = [sentence for finding in findings for sentence in shown(finding)]
     has_chances = any(sentence.chance is not None for sentence in sentences)
     has_directions = any(sentence.direction in _DIRECTIONS for sentence in sentences)
-    return [CHANCE_MEANING] * has_chances + [DIRECTION_MEANING] * has_directions
+    meant = [CHANCE_MEANING] if has_chances else []
+    if has_directions:
+        meant.append(DIRECTION_MEANING)
+    return meant
 
 
 def told(finding: Finding) -> str:

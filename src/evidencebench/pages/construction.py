@@ -142,11 +142,15 @@ class ShownConstruction:
         noise = self.noise or estimate_noise((draft for _, draft in drafts), marked_aspects(self.work))
         n, states = Counter(row.state for row in rows), get_args(State)
         said = f"{counted(len(rows), 'draft')}: {n['kept'] + n['doubtful']:,} go on"
-        said += f", votes are split on sentences of {n['doubtful']:,} of them" * bool(n["doubtful"])
-        said += f"; {n['dropped']:,} dropped" * bool(n["dropped"])
-        said += f"; {n['waiting']:,} wait for their next step" * bool(n["waiting"])
+        if n["doubtful"]:
+            said += f", votes are split on sentences of {n['doubtful']:,} of them"
+        if n["dropped"]:
+            said += f"; {n['dropped']:,} dropped"
+        if n["waiting"]:
+            said += f"; {n['waiting']:,} wait for their next step"
         n_lost = sum(len(draft.dropped_aspects) for _, draft in drafts)
-        said += f"; left out: {counted(n_lost, 'aspect')} that failed verification" * bool(n_lost)
+        if n_lost:
+            said += f"; left out: {counted(n_lost, 'aspect')} that failed verification"
         return {
             "title": f"Construction in {self.work.resolve().name}",
             "answer": f"{said}.",
@@ -213,7 +217,9 @@ class ShownConstruction:
         except EvidenceBenchError as error:
             return None, f"The paper cannot be shown: {without_folders(str(error))}."
         is_other = draft.judging is not None and draft.judging.paper_sha256 != sha256
-        return record, "The paper's file changed since it was judged: marks may stand in wrong places." * is_other
+        if is_other:
+            return record, "The paper's file changed since it was judged: marks may stand in wrong places."
+        return record, ""
 
     def _cost(self, keys: set[str]) -> str:
         """Return in words what requests cost, by the stored replies; of repeated requests only the last is known."""
@@ -228,8 +234,11 @@ class ShownConstruction:
                 costs = [row[0] for row in found if row is not None]
         known = [cost for cost in costs if cost is not None]
         told = f"{shown_usd(sum(known)) if known else 'unknown'}, of {counted(len(keys), 'request')}"
-        told += f"; {len(keys) - len(costs):,} replies are not stored here" * (len(costs) < len(keys))
-        return told + f"; of {len(costs) - len(known):,} the price is not known" * (len(known) < len(costs))
+        if len(costs) < len(keys):
+            told += f"; {len(keys) - len(costs):,} replies are not stored here"
+        if len(known) < len(costs):
+            told += f"; of {len(costs) - len(known):,} the price is not known"
+        return told
 
 
 def open_construction(work: Path, *, papers: Path | None, replies: ReplyCache | None) -> ShownConstruction:

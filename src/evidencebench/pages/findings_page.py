@@ -154,7 +154,7 @@ class _Section:
             levels = telling.strengths(finding)
             for rank, one in enumerate(telling.shown(finding), 1):
                 reported = "" if one.direction in {None, ReportedDirection.NOT_SAID} else f" {one.direction}"
-                label = f"{f'{number}.' * self.has_several}{rank}{reported}"
+                label = f"{number}.{rank}{reported}" if self.has_several else f"{rank}{reported}"
                 if one.is_unit:
                     continue  # it is not in the text
                 said[one.sentence].append((str(number), levels.get(one.sentence, 0), label))

@@ -26,13 +26,14 @@ def without_duplicates(
         ids = {scheme: paper.ids[scheme].lower() for scheme in _SCHEMES if paper.ids.get(scheme)}
         long = _long(paper)
         places = [place_of[own] for own in ids.items() if own in place_of]
-        for like, n in Counter(place_of[text] for text in long if text in place_of).most_common(not places):
+        for like, n in Counter(place_of[text] for text in long if text in place_of).most_common(0 if places else 1):
             other = groups[like][0]
             is_other = any(other.ids.get(scheme, own).lower() != own for scheme, own in ids.items())
             if n >= _SHARED * min(len(long), len(_long(other))) and not is_other:
                 places.append(like)
         place = next(iter(places), len(groups))
-        groups += [[]] * (not places)
+        if not places:
+            groups.append([])
         groups[place].append(paper)
         for key in [*ids.items(), *long]:
             place_of.setdefault(key, place)

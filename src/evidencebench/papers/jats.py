@@ -210,7 +210,7 @@ class UnitReader(UnitWriter):
             ids=ids,
             loss=loss,
             units=tuple(self.units),
-            warnings=(told,) * self.is_full,
+            warnings=(told,) if self.is_full else (),
         )
 
     def read(self, root: Element, section: tuple[str, ...] = (), paragraph: int | None = None) -> None:

@@ -284,7 +284,7 @@ def _data(table: ReviewTable) -> Exported:
     content = io.BytesIO()
     write_json(content, made.values())
     left_out = f"{counted(n_without, 'decided cell')} left out: disputed, unclear, not reported, or nothing accepted"
-    return Exported(content.getvalue(), ".json", [left_out] * bool(n_without))
+    return Exported(content.getvalue(), ".json", [left_out] if n_without else [])
 
 
 EXPORTS: Mapping[str, Callable[[ReviewTable], Exported]] = {

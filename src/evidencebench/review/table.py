@@ -228,4 +228,7 @@ def changed_words(found: FoundCell | None, before: FoundCell | None) -> str:
     if found is None or before is None or found.error:
         return ""
     old, new = verdict_word(before), verdict_word(found)
-    return "; ".join([f"was: {old}"] * (old != new) + ["another best sentence"] * (found.best != before.best))
+    words = [f"was: {old}"] if old != new else []
+    if found.best != before.best:
+        words.append("another best sentence")
+    return "; ".join(words)

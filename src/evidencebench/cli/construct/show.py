@@ -125,9 +125,12 @@ def _lines(record: DraftRecord, n_drafts: int) -> Iterator[tuple[str, str]]:
             yield f"{name}: {text}", ""
     votes = dict(zip(record.judged, record.votes, strict=True))
     for number, text in enumerate(draft.aspects, 1):
-        yield f"Aspect {number}{' (Results)' * (number - 1 in (draft.results or ()))}: {text}", ""
+        is_result = number - 1 in (draft.results or ())
+        yield f"Aspect {number}{' (Results)' if is_result else ''}: {text}", ""
         for vote in votes.get(text, ()):
-            kind = f"{'source' if vote.is_source else 'no source'}{', votes are split' * bool(vote.yes and vote.no)}"
+            kind = "source" if vote.is_source else "no source"
+            if vote.yes and vote.no:
+                kind += ", votes are split"
             quoted = sentences[vote.sentence] if 0 <= vote.sentence < len(sentences) else ""
             yield f"{vote.sentence}, {kind}: {quoted}", "  "
             said = [*(("yes", voter) for voter in vote.yes), *(("no", voter) for voter in vote.no)]

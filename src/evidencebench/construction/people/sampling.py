@@ -141,8 +141,8 @@ def _draw_passages(work: Path, n: int, random: Random) -> tuple[str, list[Annota
             instance_id=draft.id,
             paper_id=draft.paper_id,
             text=draft.summary,
-            before="…" * (len(before) > _MOST_AROUND) + before[-_MOST_AROUND:],
-            after=after[:_MOST_AROUND] + "…" * (len(after) > _MOST_AROUND),
+            before=before if len(before) <= _MOST_AROUND else f"…{before[-_MOST_AROUND:]}",
+            after=after if len(after) <= _MOST_AROUND else f"{after[:_MOST_AROUND]}…",
             cited=", ".join(dict.fromkeys(draft.passage.marks)) if draft.passage else "",
         )
         tasks.append(task)

@@ -37,7 +37,9 @@ def make_construction_app(
     def show_all(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
         shown = opened()
         n = shown.n_stale
-        told = f"{counted(n, 'draft')} to be made again: “{run}” makes only what depends on edits." * bool(n)
+        told = ""
+        if n:
+            told = f"{counted(n, 'draft')} to be made again: “{run}” makes only what depends on edits."
         return json_response({**shown.overview(), "is_editable": True, "next": told, "marked_at": _MARKED_AT})
 
     def show_draft(request: Request) -> Response:

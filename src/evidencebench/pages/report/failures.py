@@ -117,7 +117,9 @@ def spent_on(findings: Findings, task: Task) -> list[Spent]:
         dollars = notes.get("cost_microusd", 0) / 1e6
         seconds = notes.get("milliseconds", 0) / 1000 or notes.get("seconds", 0)
         least = "at least " if {"unpriced_replies", "maybe_charged"} & notes.keys() else ""
-        words = [f"{least}${dollars:,.4f}"] * bool(dollars) + [shown_seconds(seconds)] * bool(seconds)
+        words = [f"{least}${dollars:,.4f}"] if dollars else []
+        if seconds:
+            words.append(shown_seconds(seconds))
         if words:
             number = findings.number_of(label, is_control=False)
             bar = replace(findings.bar(row), name=label, number=number)

@@ -93,7 +93,9 @@ class FrontSearch:
                 break
             if n_words > _MOST_WORDS:
                 break
-        roles = dict.fromkeys(range(stop), PartRole.AUTHORS) | dict.fromkeys([start] * is_alone, PartRole.HEADING)
+        roles = dict.fromkeys(range(stop), PartRole.AUTHORS)
+        if is_alone:
+            roles[start] = PartRole.HEADING
         within = dict.fromkeys(labels, PartRole.LABEL) | dict.fromkeys(texts, PartRole.ABSTRACT)
         return roles | {at: role for at, role in within.items() if at < stop}
 

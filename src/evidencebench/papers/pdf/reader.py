@@ -99,7 +99,7 @@ def _is_legible(text: str) -> bool:
 
 def _listed(pages: Sequence[PdfPage]) -> str:
     numbers = shortened(", ".join(str(page.number) for page in pages), _LONGEST_LIST)
-    return f"page{'s' * (len(pages) > 1)} {numbers}"
+    return f"pages {numbers}" if len(pages) > 1 else f"page {numbers}"
 
 
 # Role -> the kind of its sentences, and the part of the paper that it counts to.
