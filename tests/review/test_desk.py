@@ -7,8 +7,19 @@ from typing import Any
 
 import pytest
 
-from doors import DataError, PageBox, PageShape, PeopleError, ReviewTable, RunError, export, open_desk, papers_of
-from evidencebench import InProcess, make_system
+from doors import (
+    DataError,
+    PageBox,
+    PageShape,
+    PeopleError,
+    ReviewTable,
+    RunError,
+    export,
+    open_desk,
+    papers_of,
+    report_review,
+)
+from evidencebench import InProcess, Resampling, make_system
 from kit.command_line import Command
 from kit.desks import QUESTIONS, TEXT, cell_of, decide, filled, make_folder, opened
 
@@ -195,3 +206,33 @@ def test_an_id_that_is_no_cell_is_refused_in_words(tmp_path: Path, cell: str) ->
     table = filled(make_folder(tmp_path / "papers"), "bm25")
     with pytest.raises(PeopleError, match=r"no cell '.{1,60}'"):
         table.answer("Ada", cell)
+
+
+FUNDED = """<?xml version="1.0"?>
+<article><front><article-meta><title-group><article-title>Tea for headache: a trial</article-title></title-group>
+<abstract><p>Tea lowered headache intensity compared with water.</p></abstract></article-meta></front>
+<body><sec><title>Results</title><p>Headache intensity fell by 2.1 points with tea.</p></sec></body>
+<back><ack><title>Acknowledgments</title><p>This research was supported by a grant of the Tea Council.</p></ack></back>
+</article>"""
+
+
+def test_what_stands_beside_the_text_is_found_accepted_and_exported_as_by_find(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    (folder / "funding.xml").write_text(FUNDED)
+    table = filled(folder, questions=["Who funded the study?"])
+    cell = cell_of(table, "funding.xml")
+    assert cells(table)[table.place(cell)]["verdict"] != "none found"
+    text = table.text(cell)
+    (unit,) = [unit for unit in text.units if "Tea Council" in unit.text]
+    place = len(text.sentences) + text.units.index(unit)
+    found, _ = table.desk.found(*table.place(cell))
+    assert found is not None
+    assert found.evidence[0].sentence == place
+
+    decide(table, "Ada", cell, "unclear", place)
+    decide(table, "Bo", cell, "unclear", 1, place)
+    rows = export(table, "csv").content.decode()
+    assert "a grant of the Tea Council" in rows
+    assert report_review(table, Resampling(seed=0, n_draws=200)).pairs[0].n_cells == 1
+    with pytest.raises(PeopleError, match=r"the paper has 0\.\."):
+        decide(table, "Ada", cell, "unclear", len(text.sentences) + len(text.units))

@@ -10,7 +10,7 @@ from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.files.disk import packaged_table
 from evidencebench.files.workbook import workbook
 from evidencebench.papers.jats import FORMAT as JATS
-from evidencebench.papers.paper import Paper, UnitKind
+from evidencebench.papers.paper import Paper, UnitKind, name_of_unit
 from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.papers.tei import FORMAT as TEI
 from evidencebench.systems.directions import Stance
@@ -77,10 +77,7 @@ def about(sentence: FoundSentence) -> str:
 
 def unit_name(one: FoundSentence) -> str:
     """Return the label and row of a unit, such as ``Table 2, row 3``, or its kind; empty of a sentence."""
-    if not one.is_unit:
-        return ""
-    name = one.label or ("table" if one.row else one.kind)
-    return f"{name}, row {one.row}" if one.row else name
+    return name_of_unit(one.label, one.row, one.kind) if one.is_unit else ""
 
 
 def shown(finding: Finding) -> Sequence[FoundSentence]:

@@ -55,6 +55,16 @@ class Unit:
     row: int | None = None  # of a table: its row from 1, heads not counted
     place: Place = field(default_factory=Place)
 
+    @property
+    def name(self) -> str:
+        return name_of_unit(self.label, self.row, self.kind)
+
+
+def name_of_unit(label: str, row: int | None, kind: str) -> str:
+    """Return the label and row of a unit, such as ``Table 2, row 3``, or its kind."""
+    name = label or ("table" if row else kind)
+    return f"{name}, row {row}" if row else name
+
 
 class PageBox(NamedTuple):
     """A rectangle on a page of a PDF, in points from its lower left corner, as PDF counts."""

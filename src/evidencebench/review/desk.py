@@ -23,7 +23,7 @@ from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_bytes, read_
 from evidencebench.files.places import hold, lock_of
 from evidencebench.files.records import Journal, RecordFormat
 from evidencebench.papers.fetching import DESK_NAME
-from evidencebench.papers.paper import PageBox, Paper, Place, SourceSpan
+from evidencebench.papers.paper import PageBox, Paper, Place, SourceSpan, Unit
 from evidencebench.papers.pdf.pictures import PageShape, page_shapes
 from evidencebench.papers.pdf.reader import is_pdf
 from evidencebench.papers.read import read_content
@@ -56,6 +56,7 @@ class PaperOnDesk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     text: str = ""  # empty where it cannot be read
     title: str = ""
     n_sentences: int = 0
+    n_units: int = 0  # numbered behind the sentences
     ids: dict[str, str] = {}
     year: int | None = None
     is_pdf: bool = False
@@ -117,6 +118,7 @@ class PaperText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     places: tuple[Place, ...]
     spans: tuple[SourceSpan, ...]
     boxes: tuple[tuple[PageBox, ...], ...] = ()
+    units: tuple[Unit, ...] = ()
     ids: dict[str, str] = {}
     year: int | None = None
     warnings: tuple[str, ...] = ()
@@ -208,6 +210,7 @@ def read_work(folder: Path, work: PaperWork) -> PaperOnDesk:
         text=text,
         title=title,
         n_sentences=len(paper.sentences),
+        n_units=len(paper.units),
         ids=paper_ids,
         year=saved.year,
         is_pdf=bool(pages),

@@ -43,12 +43,21 @@ class Quotation(NamedTuple):
     sentence: int
     text: str
     place: Place
+    unit: str = ""  # its name, of a row of a table, a caption or a note
     by: str = ""
+
+    @classmethod
+    def of(cls, paper: Paper, index: int) -> "Quotation":
+        if index < len(paper.sentences):
+            return cls(index, paper.sentences[index], paper.place(index))
+        unit = paper.units[index - len(paper.sentences)]
+        return cls(index, unit.text, unit.place, unit.name)
 
     @property
     def where(self) -> str:
         page = None if self.place.page is None else f"page {self.place.page}"
-        return ", ".join(filter(None, (page, " > ".join(self.place.section), self.by and f"accepted by {self.by}")))
+        section = "" if self.unit else " > ".join(self.place.section)
+        return ", ".join(filter(None, (self.unit, page, section, self.by and f"accepted by {self.by}")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +111,7 @@ class _SaidCell:
 
     def _quoted(self, accepted: Sequence[int]) -> list[Quotation]:
         paper = self.paper
-        return [Quotation(index, paper.sentences[index], paper.place(index)) for index in accepted]
+        return [Quotation.of(paper, index) for index in accepted]
 
     def ids(self) -> Mapping[str, str]:
         return self.cell.paper.read.ids if self.cell.paper.read else {}
@@ -245,6 +254,8 @@ def _highlights(row: _SaidCell, colour: tuple[float, float, float]) -> Iterator[
     boxes = row.paper.boxes
     note = "\n".join(filter(None, (row.cell.question, row.words, row.sides, row.note)))
     for one in row.quotations():
+        if one.unit:  # nothing says where it stands on a page
+            continue
         yield from highlights_of(boxes[one.sentence], tinted(colour, _TINT), note)
 
 
@@ -253,8 +264,8 @@ def _data(table: ReviewTable) -> Exported:
     made: dict[str, Instance] = {}
     n_without = 0
     for row in _rows(table):
-        final, quotations = row.final, row.quotations()
-        if final is None or final.decision in NAME_NO_EVIDENCE or not final.accepted:
+        final, quotations = row.final, [one for one in row.quotations() if not one.unit]
+        if final is None or final.decision in NAME_NO_EVIDENCE or not (final.accepted and quotations):
             n_without += 1
             continue
         paper, ids = row.paper, row.ids()

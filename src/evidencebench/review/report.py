@@ -124,7 +124,12 @@ def _pair(
         tasks = [_as_task(table, key, cells[key]) for key in both]
         marks = {
             person: {
-                key: TaskAnnotation(task=key, sentences=people[person][key].accepted, is_done=True) for key in both
+                task.id: TaskAnnotation(
+                    task=task.id,
+                    sentences=tuple(n for n in people[person][task.id].accepted if n < len(task.sentences)),
+                    is_done=True,
+                )
+                for task in tasks
             }
             for person in pair
         }

@@ -173,8 +173,9 @@ class ReviewTable:
             raise PeopleError(f"{paper.file}: is not read, so that nothing can be said of it")
         if given.of and given.of != key:
             raise PeopleError("the papers or questions have changed; load the page again")
-        if outside := [index for index in (*given.accepted, *given.rejected) if index >= paper.read.n_sentences]:
-            raise PeopleError(f"sentence {outside[0]}: the paper has 0..{paper.read.n_sentences - 1}")
+        n_parts = paper.read.n_sentences + paper.read.n_units
+        if outside := [index for index in (*given.accepted, *given.rejected) if index >= n_parts]:
+            raise PeopleError(f"sentence {outside[0]}: the paper has 0..{n_parts - 1}")
         said: dict[str, Any] = asdict(given)
         for name in ("task", "of", "at"):
             del said[name]

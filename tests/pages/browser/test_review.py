@@ -207,6 +207,22 @@ def test_sentences_are_marked_and_added_on_the_pages_of_a_pdf(url: str, page: Pa
     saved(page)
 
 
+def test_what_stands_beside_the_text_is_offered_and_accepted(serving: Serving, tmp_path: Path, page: Page) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    note = "<back><ack><title>Acknowledgments</title><p>A grant of the Tea Council paid for it all.</p></ack></back>"
+    (folder / "a.xml").write_text(_JATS.replace("</body>", f"</body>{note}"))
+    filled(folder, questions=["Who funded the study?"])
+    with serving("review", str(folder)) as (url, _):
+        say_name(page, url, "Ada")
+        open_cell(page, url, "review/0.0")
+        expect(page.locator(".cell-quote").first).to_contain_text("Tea Council")
+        page.get_by_role("button", name="Accept Acknowledgments").click()
+        saved(page)
+        page.reload()
+        expect(page.locator(".cell-rows li").first).to_have_class("is-accepted")
+
+
 @pytest.mark.parametrize("is_heard_first", [True, False])
 def test_two_tabs_become_one_answer_and_a_clash_is_told(url: str, new_page: NewPage, *, is_heard_first: bool) -> None:
     one, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))

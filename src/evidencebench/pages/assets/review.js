@@ -259,7 +259,13 @@ function cellView(server, task, about, on) {
   const offered = new Map([...evidence, ...task.others.flatMap(({ accepted }) => accepted.map((sentence) => ({ sentence })))].toReversed().map((one) => [one.sentence, one]));
   const text = pickText(paper, (index) => mark("accepted", index), (index) => { current = index; });
   const { buttons } = text;
-  for (const { sentence, rank } of evidence) buttons[sentence].querySelector(".pick-words").dataset.rank = ` found, ${rank}`;
+  const unitAt = (index) => paper.units[index - paper.sentences.length]; // behind the sentences: rows, captions, notes
+  const wordsAt = (index) => paper.sentences[index] ?? unitAt(index).text;
+  const nameAt = (index) => (index < paper.sentences.length ? `sentence ${index}` : unitAt(index).name);
+  for (const { sentence, rank } of evidence) {
+    const words = buttons[sentence]?.querySelector(".pick-words");
+    if (words) words.dataset.rank = ` found, ${rank}`;
+  }
   const pages = pdfPages(server, task, (index) => mark("accepted", index));
   const modes = [["answer", "Answer"], ["text", "Text"], ...(pages.length ? [["pdf", "PDF"]] : [])].map(([mode, words]) =>
     [mode, h("button", { class: `mode-${mode}`, "aria-pressed": "false", onclick: () => turnTo(mode) }, words)]);
@@ -294,10 +300,10 @@ function cellView(server, task, about, on) {
   function markRow({ sentence, rank = "", told = "" }) {
     const page = paper.boxes?.[sentence]?.[0]?.[0];
     const by = acceptedBy(sentence);
-    const facts = [rank, told || (page ? `page ${page}` : `sentence ${sentence}`), by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
-    const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { current = sentence; reveal(); } }, foreign("span", {}, paper.sentences[sentence]));
+    const facts = [rank, told || (page ? `page ${page}` : nameAt(sentence)), by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
+    const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { current = sentence; reveal(); } }, foreign("span", {}, wordsAt(sentence)));
     const [accept, reject] = [["accepted", "Accept", "✓"], ["rejected", "Reject", "✗"]].map(([name, words, sign]) =>
-      h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} sentence ${sentence}`, title: words, onclick: () => mark(name, sentence) }, sign));
+      h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} ${nameAt(sentence)}`, title: words, onclick: () => mark(name, sentence) }, sign));
     return { sentence, quote, accept, reject, element: h("li", {}, quote, foreign("small", {}, facts), accept, reject) };
   }
 

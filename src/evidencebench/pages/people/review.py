@@ -85,6 +85,7 @@ def _text_record(text: PaperText) -> Mapping[str, object]:
         "sentences": text.sentences,
         "kinds": kind_letters(text.kinds),
         "paragraphs": [place.paragraph for place in text.places],
+        "units": [{"text": unit.text, "name": unit.name} for unit in text.units],
         "levels": [len(place.section) for place in text.places],
         "pages": [page.size for page in text.pages],
         "boxes": {str(index): boxes for index, boxes in enumerate(places) if boxes},
@@ -102,7 +103,6 @@ def _told(finding: Finding) -> Mapping[str, object]:
             "strength": levels.get(one.sentence, 0),
         }
         for rank, one in enumerate(finding.evidence, 1)
-        if not one.is_unit  # which is not in the text that is shown
     ]
     best = telling.best_chance(finding.evidence)
     chance = "" if best is None else telling.chance_text(best)
