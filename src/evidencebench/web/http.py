@@ -154,6 +154,10 @@ class Http:
             return self._run(exchange())
         except (TimeoutError, aiohttp.ClientError, ssl.SSLError, concurrent.futures.CancelledError) as error:
             failure = _failure(error, unanswered, seconds=seconds, idle_seconds=idle_seconds, key=key)
+        except RuntimeError:  # aiohttp's, of a connection that is closed while its answer begins
+            if not self._is_closed:
+                raise
+            failure = DrainingError(CLOSED)
         raise failure  # here, so that it does not hold aiohttp's error, whose request holds the key
 
     def close(self) -> None:
