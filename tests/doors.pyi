@@ -109,6 +109,7 @@ from evidencebench.engine.ray import _why_it_died as _why_it_died
 
 # Requests and our servers: peers that are slow, lie or go away.
 from evidencebench.web.retry import Retry as Retry
+from evidencebench.web.retry import finished as finished
 from evidencebench.web.retry import TransientError as TransientError
 from evidencebench.web.retry import _FIRST_BUSY_SECONDS as _FIRST_BUSY_SECONDS
 from evidencebench.web.retry import _LONGEST_BUSY_SECONDS as _LONGEST_BUSY_SECONDS

@@ -156,6 +156,9 @@ class DictCache(ReplyCache):
     def find(self, key: str) -> Received | None:
         return self.kept.get(key)
 
+    async def putting(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
+        self.put(request, reply, cost_usd)
+
     def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
         if self.failure is not None:
             raise self.failure

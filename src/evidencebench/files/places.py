@@ -6,11 +6,18 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from filelock import lock_descriptor
 from platformdirs import user_cache_path, user_data_path
 
 from evidencebench.errors import EvidenceBenchError
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl: Any = None  # type: ignore[no-redef]
+    import msvcrt
 
 _APPLICATION = "evidencebench"
 
@@ -38,6 +45,34 @@ def _folder(variable: str, named: str) -> Path:
         raise EvidenceBenchError(
             f"{variable}: expected a folder, got '{named}', whose home folder is not known; write the whole path"
         ) from error
+
+
+# A byte of a file may be locked for each of many things at once; a file for each of them takes a hundred times as long.
+
+
+def lock_byte(descriptor: int, place: int) -> bool:
+    """Lock a byte of an open file, which need not be there; False: another process holds it."""
+    try:
+        if fcntl is not None:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        else:
+            os.lseek(descriptor, place, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    except (BlockingIOError, PermissionError):  # which of them depends on the system
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    return True
+
+
+def unlock_byte(descriptor: int, place: int) -> None:
+    with suppress(OSError):
+        if fcntl is not None:
+            fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, place)
+        else:
+            os.lseek(descriptor, place, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
 
 # What a file system says that has no locks, such as some network disks and disks of containers.

@@ -16,7 +16,8 @@ import ssl
 import threading
 import weakref
 import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
@@ -97,12 +98,16 @@ class Http:
         self._proxy = _proxy_of(base_url) if self._trusts_env else None
         self._certificates = _certificates(base_url, trusts_env=self._trusts_env)
         self._sessions: list[aiohttp.ClientSession] = []  # one, once something was asked
-        self._running: set[concurrent.futures.Future[Any]] = set()
+        self._running: set[asyncio.Task[HttpAnswer]] = set()  # of the loop
         self._is_closed = False
         weakref.finalize(self, _close_forgotten, self._sessions).atexit = False
         _OPEN.add(self)
 
-    def request(
+    def request(self, method: str, address: str, **more: Any) -> HttpAnswer:
+        """Return the answer to a plain thread; the arguments are those of `requesting`, and so are the errors."""
+        return wait_for(self.requesting(method, address, **more))
+
+    async def requesting(
         self,
         method: str,
         address: str,
@@ -150,34 +155,35 @@ class Http:
                 ) as reply:
                     return await _read(reply, most_bytes, receive, address, on_first_byte)
 
+        work = asyncio.ensure_future(exchange())
+        self._running.add(work)
+        if self._is_closed:
+            work.cancel()
         try:
-            return self._run(exchange())
-        except (TimeoutError, aiohttp.ClientError, ssl.SSLError, concurrent.futures.CancelledError) as error:
+            return await work
+        except (TimeoutError, aiohttp.ClientError, ssl.SSLError) as error:
             failure = _failure(error, unanswered, seconds=seconds, idle_seconds=idle_seconds, key=key)
-        except RuntimeError:  # aiohttp's, of a connection that is closed while its answer begins
+        except (
+            asyncio.CancelledError,
+            RuntimeError,
+        ):  # the last: of a connection that is closed while its answer begins
             if not self._is_closed:
                 raise
             failure = DrainingError(CLOSED)
+        finally:
+            self._running.discard(work)
         raise failure  # here, so that it does not hold aiohttp's error, whose request holds the key
 
     def close(self) -> None:
-        """End what runs, and what another thread has begun and not yet noted."""
+        """End what runs; nothing begins after this."""
         self._is_closed = True
-        for future in list(self._running):
-            future.cancel()
-        if self._sessions:
-            asyncio.run_coroutine_threadsafe(_close_all(self._sessions), _loop()).result()
+        if self._running or self._sessions:
+            wait_for(self._end())
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        future = asyncio.run_coroutine_threadsafe(work, _loop())
-        self._running.add(future)
-        if self._is_closed:
-            future.cancel()
-        try:
-            return future.result()
-        finally:
-            future.cancel()  # does nothing if the work is done
-            self._running.discard(future)
+    async def _end(self) -> None:
+        for work in list(self._running):
+            work.cancel()
+        await _close_all(self._sessions)
 
     def _session(self) -> "aiohttp.ClientSession":
         """Return the session of this server; called on the loop, where it belongs."""
@@ -290,14 +296,14 @@ async def _close_all(sessions: "list[aiohttp.ClientSession]") -> None:
 def _close_forgotten(sessions: "list[aiohttp.ClientSession]") -> None:
     """Close the connections of an `Http` that nobody holds any more."""
     if sessions:
-        asyncio.run_coroutine_threadsafe(_close_all(sessions), _loop())
+        asyncio.run_coroutine_threadsafe(_close_all(sessions), loop())
 
 
 # Callers are plain threads. Only on a loop can the whole time of a request be limited, and one in flight be cancelled.
 _LOOP_LOCK = threading.Lock()
 
 
-def _loop() -> asyncio.AbstractEventLoop:
+def loop() -> asyncio.AbstractEventLoop:
     with _LOOP_LOCK:
         return _running_loop()
 
@@ -310,8 +316,26 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Return a coroutine's result to a plain thread; it runs on the loop that all servers of models share."""
-    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
+    """Return a coroutine's result to a plain thread, whose interrupt cancels it; it runs on the loop of all servers."""
+    future = asyncio.run_coroutine_threadsafe(work, loop())
+    try:
+        return future.result()
+    finally:
+        future.cancel()  # does nothing if the work is done
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Return what a blocking function returns, from a thread that the end of the program does not wait for."""
+    future = concurrent.futures.Future[T]()
+
+    def call() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            future.set_exception(error)
+
+    threading.Thread(target=call, name="evidencebench-blocking", daemon=True).start()
+    return await asyncio.wrap_future(future)
 
 
 def _failure(
@@ -319,8 +343,6 @@ def _failure(
 ) -> Exception:
     import aiohttp  # noqa: PLC0415 - takes a tenth of a second
 
-    if isinstance(error, concurrent.futures.CancelledError):
-        return DrainingError(CLOSED)
     unsent = (
         aiohttp.ConnectionTimeoutError
         | aiohttp.ClientConnectorError
@@ -430,17 +452,16 @@ def _certificates(base_url: str, *, trusts_env: bool) -> ssl.SSLContext:
     )
 
 
-def ask_often(
-    retry: Retry,
-    attempt: Callable[[Tries], T],
-    where: str,
-    *,
-    on_failure: Callable[[TransientError], object] = lambda _: None,
-    on_pause: Callable[[float], object] = lambda _: None,
-    on_wait: Callable[[TransientError, float], object] = lambda *_: None,
-) -> T:
+def ask_often(retry: Retry, attempt: Callable[[Tries], T], where: str) -> T:
+    with last_failure_told(where):
+        return retry.call(attempt)
+
+
+@contextmanager
+def last_failure_told(where: str) -> Iterator[None]:
+    """Tell of the last failed attempt at a request what a user can do."""
     try:
-        return retry.call(attempt, on_failure=on_failure, on_pause=on_pause, on_wait=on_wait)
+        yield
     except TooLongWaitError as error:
         raise FailingServerError(
             f"{where}: {error}; the server asks to wait for {error.wait_seconds:.0f} s, which is longer than a request "

@@ -4,11 +4,11 @@ import math
 import random
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -54,15 +54,27 @@ class Retry:
     sleep: Callable[[float], object] = time.sleep
     jitter: Callable[[], float] = random.random  # a number in 0..1, which makes waits differ
 
-    def call(
+    def call(self, attempt: Callable[[Tries], T]) -> T:
+        """Call `attempt` again after each `TransientError`; raise the last, or `TooLongWaitError`."""
+
+        async def attempt_now(tries: Tries) -> T:
+            return attempt(tries)
+
+        async def sleep_now(seconds: float) -> None:
+            self.sleep(seconds)
+
+        return finished(self.calling(attempt_now, sleep_now))
+
+    async def calling(
         self,
-        attempt: Callable[[Tries], T],
+        attempt: Callable[[Tries], Awaitable[T]],
+        sleep: Callable[[float], Awaitable[object]],
         *,
         on_failure: Callable[[TransientError], object] = lambda _: None,
         on_pause: Callable[[float], object] = lambda _: None,
         on_wait: Callable[[TransientError, float], object] = lambda *_: None,
     ) -> T:
-        """Call `attempt` again after each `TransientError`; raise the last, or `TooLongWaitError`.
+        """Do as `call`, on an event loop.
 
         ``on_pause`` is called with the seconds that a server asks for, ``on_wait`` with those that are waited.
         """
@@ -70,7 +82,7 @@ class Retry:
         n_busy = 0  # not counted as attempts: only the deadline ends waiting for a busy server
         while True:
             try:
-                return attempt(tries)
+                return await attempt(tries)
             except TransientError as error:
                 last = error
             is_busy = isinstance(last, BusyError) and not self.counts_busy
@@ -86,7 +98,7 @@ class Retry:
             if n_faults >= self.max_attempts or self.clock() + wait >= tries.deadline:
                 raise last
             on_wait(last, wait)
-            self.sleep(wait)
+            await sleep(wait)
             if self.clock() >= tries.deadline:
                 raise last
 
@@ -98,6 +110,16 @@ class Retry:
         if asked > self.total_seconds:
             raise TooLongWaitError(str(last), asked)
         return asked
+
+
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    raise RuntimeError("expected a coroutine that waits for nothing")
 
 
 def spread(seconds: float, jitter: float) -> float:

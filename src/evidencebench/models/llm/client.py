@@ -1,13 +1,12 @@
 """ChatClient.ask/together/drain/close; make_client; estimate and replay senders."""
 
+import asyncio
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeVar
 
 import msgspec
@@ -28,7 +27,7 @@ from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals, sh
 from evidencebench.models.llm.replies import ReplyCache, open_cache
 from evidencebench.models.llm.sender import Bounds, HttpSender
 from evidencebench.tables import Column
-from evidencebench.web.http import CLOSED, Transport
+from evidencebench.web.http import CLOSED, Transport, in_thread, wait_for
 
 T = TypeVar("T")
 
@@ -108,10 +107,12 @@ class ReplayingSender:
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends
 
 
+@dataclass(slots=True)
 class _Flight:
-    def __init__(self, request: ChatRequest) -> None:
-        self.request, self.n_waiting = request, 0
-        self.received: Future[Received] = Future()
+    request: ChatRequest
+    n_waiting: int = 0
+    is_begun: bool = False  # so that it is finished though nobody waits any more
+    task: "asyncio.Task[Received] | None" = None
 
 
 class ChatClient:
@@ -137,8 +138,9 @@ class ChatClient:
         self._in_batches = in_batches
         self._is_draining = self._is_closed = False
         self._is_writable = False
-        self._lock, self._writable_lock = threading.Lock(), threading.Lock()
-        self._slots, self._helpers = threading.Semaphore(max_in_flight), threading.Semaphore(max_in_flight)
+        self._helpers = threading.Semaphore(max_in_flight)
+        # Of the loop, on which all requests are sent.
+        self._writable_lock, self._slots = asyncio.Lock(), asyncio.Semaphore(max_in_flight)
         self._flights: dict[str, _Flight] = {}
 
     def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
@@ -150,22 +152,7 @@ class ChatClient:
                 return stored
         if isinstance(self._sender, EstimatingSender):
             return Received(self._sender.estimated(request, stand_in), None)
-        with self._lock:
-            is_first = request.key not in self._flights
-            flight = self._flights.setdefault(request.key, _Flight(request))
-            flight.n_waiting += 1
-        try:
-            if is_first and threading.current_thread() is threading.main_thread():  # Ctrl-C interrupts this one only
-                threading.Thread(target=self._serve, args=(flight,), name="evidencebench-llm", daemon=True).start()
-            elif is_first:
-                self._serve(flight)
-            received = flight.received.result()
-        finally:
-            with self._lock:
-                flight.n_waiting -= 1
-        if not is_first:
-            self.totals.count(stored=1)
-        return received
+        return wait_for(self._ask(request))
 
     def together(self, work: Sequence[Callable[[], T]], *, most: int | None = None) -> list[T | BaseException]:
         """Return what each returned or raised, see `call_together`; `most` run at once (None: as many as requests)."""
@@ -186,51 +173,69 @@ class ChatClient:
         self.drain()
         self._is_closed = True
         self._on_close()
-        with self._lock:
-            in_flight = [flight.received for flight in self._flights.values()]
-        wait(in_flight, timeout=10.0)
+        if self._flights:
+            wait_for(self._end(seconds=10.0))
         if self._cache is not None:
             self._cache.close()
 
-    def _serve(self, flight: _Flight) -> None:
-        request, received, failure = flight.request, None, None
+    async def _ask(self, request: ChatRequest) -> Received:
+        """Return the reply of the one request of equal ones; it is not sent once all who asked were interrupted."""
+        flight = self._flights.get(request.key)
+        is_first = flight is None
+        if flight is None:
+            flight = self._flights[request.key] = _Flight(request)
+            flight.task = asyncio.ensure_future(self._serve(flight))
+            flight.task.add_done_callback(_take_note)
+        assert flight.task is not None
+        flight.n_waiting += 1
         try:
-            with self._slots:
-                self._budget.reserve(request)
+            received = await asyncio.shield(flight.task)
+        finally:
+            flight.n_waiting -= 1
+            if not flight.n_waiting and not flight.is_begun:
+                flight.task.cancel()
+        if not is_first:
+            self.totals.count(stored=1)
+        return received
+
+    async def _serve(self, flight: _Flight) -> Received:
+        request = flight.request
+        try:
+            async with self._slots:
+                await self._budget.reserving(request)
+                flight.is_begun = True
                 try:
-                    with self._lock:
-                        if flight.n_waiting == 0:  # all callers were interrupted while this waited for its turn
-                            del self._flights[request.key]
-                            return
                     with _stop_if_cache_fails():
-                        received = self._receive(request)
+                        return await self._receive(request)
                 finally:
                     self._budget.release(request.key)
-        except BaseException as error:  # noqa: BLE001 - for those who wait
-            failure = error
-        with self._lock:
-            self._flights.pop(request.key, None)
-        if received is not None:
-            flight.received.set_result(received)
-        else:
-            flight.received.set_exception(failure)
+        finally:
+            del self._flights[request.key]
 
-    def _receive(self, request: ChatRequest) -> Received:
+    async def _end(self, *, seconds: float) -> None:
+        await asyncio.wait([flight.task for flight in self._flights.values() if flight.task], timeout=seconds)
+
+    async def _receive(self, request: ChatRequest) -> Received:
         self._require_not_draining()
         if (cache := self._cache) is None:
-            return self._send(request)
-        with self._writable_lock:
-            if not self._is_writable:
-                cache.require_writable()  # a reply that cannot be stored would be paid for again
-                self._is_writable = True
+            return await self._send(request)
+        if not self._is_writable:
+            await self._require_writable(cache)
         while True:
             with cache.claimed(request.key) as is_mine:
                 if is_mine:
-                    return self._find_stored(request.key) or self._send(request)
-            time.sleep(_LOOK_AGAIN_SECONDS)
+                    return self._find_stored(request.key) or await self._send(request)
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
 
-    def _send(self, request: ChatRequest) -> Received:
+    async def _require_writable(self, cache: ReplyCache) -> None:
+        """Raise where a reply could not be stored, which would be paid for again."""
+        async with self._writable_lock:  # not taken once that is known: whoever comes would wait in a row for ever
+            if not self._is_writable:
+                await in_thread(cache.require_writable)
+                self._is_writable = True
+
+    async def _send(self, request: ChatRequest) -> Received:
         batch = None if self._in_batches is None else self._in_batches.batch_of(request.key)
         if batch is not None:
             when = datetime.fromtimestamp(batch.created, UTC)
@@ -241,7 +246,7 @@ class ChatClient:
             )
         self.totals.count(in_flight=1)
         try:
-            reply = self._sender.send(request)
+            reply = await self._reply_to(request)
         except (StopError, PendingError, CacheError):  # the last: a `BatchSender` writes to the cache too
             raise
         except EvidenceBenchError:
@@ -255,8 +260,13 @@ class ChatClient:
         self._budget.settle(request.key, cost_usd)
         self.totals.count_reply(reply, cost_usd)
         if self._cache is not None:
-            self._cache.put(request, reply, cost_usd)
+            await self._cache.putting(request, reply, cost_usd)
         return Received(reply, cost_usd)
+
+    async def _reply_to(self, request: ChatRequest) -> ChatReply:
+        if isinstance(self._sender, HttpSender):
+            return await self._sender.sending(request)
+        return await in_thread(partial(self._sender.send, request))
 
     def _find_stored(self, key: str) -> Received | None:
         stored = None if self._cache is None else self._cache.find(key)
@@ -269,6 +279,12 @@ class ChatClient:
             raise DrainingError(CLOSED)
         if self._is_draining:
             raise DrainingError("no more requests are sent, since the run is stopping; run again to resume")
+
+
+def _take_note(task: "asyncio.Task[Received]") -> None:
+    """Take the error of a request whose askers are gone, of which asyncio would tell else."""
+    if not task.cancelled():
+        task.exception()
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Prices, Budget, RequestTotals."""
 
+import asyncio
 import json
 import math
 import re
@@ -288,16 +289,17 @@ class Budget:
         self._prices, self._max_cost_usd, self._in_batches = prices, max_cost_usd, in_batches
         self.spent_usd = self._reserved_usd = 0.0
         self._reserved: dict[str, float] = {}
-        self._changed = threading.Condition(threading.RLock())
+        self._lock, self._released = threading.RLock(), asyncio.Event()
 
-    def reserve(self, request: ChatRequest) -> None:
+    def reserve(self, request: ChatRequest) -> bool:
+        """Set the most aside that a request may cost; False: it must wait until others are settled."""
         if self._max_cost_usd is None:
-            return
+            return True
         most = self._most_usd(request)
-        with self._changed:
+        with self._lock:
             if request.key in self._reserved:
-                return
-            while self.spent_usd + self._reserved_usd + most > self._max_cost_usd:
+                return True
+            if self.spent_usd + self._reserved_usd + most > self._max_cost_usd:
                 if self._in_batches or not self._reserved or self.spent_usd + most > self._max_cost_usd:
                     queued = f", batches could cost {shown_usd(self._reserved_usd)}," if self._in_batches else ""
                     raise CostLimitError(
@@ -306,22 +308,28 @@ class Budget:
                         f"could cost {shown_usd(most)}; raise --max-cost-usd and run again: what is stored is not paid "
                         "twice"
                     )
-                self._changed.wait()
+                return False
             self._reserved[request.key] = most
             self._reserved_usd += most
+            return True
+
+    async def reserving(self, request: ChatRequest) -> None:
+        while not self.reserve(request):
+            self._released.clear()
+            await self._released.wait()
 
     def settle(self, key: str, cost_usd: float | None) -> None:
         """Count a request's cost in place of the sum set aside, if there is one; None: count the whole sum."""
-        with self._changed:
+        with self._lock:
             if key in self._reserved:
                 most = self.release(key)
                 self.spent_usd += most if cost_usd is None else cost_usd
 
     def release(self, key: str) -> float:
-        with self._changed:
+        with self._lock:
             most = self._reserved.pop(key, 0.0)
             self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # 0 drops rounding errors
-            self._changed.notify_all()
+            self._released.set()  # those who wait run on the loop, and so does what they wait for
             return most
 
     def _most_usd(self, request: ChatRequest) -> float:

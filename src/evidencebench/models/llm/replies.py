@@ -1,6 +1,6 @@
 """ReplyCache: one SQLite file of replies for all models and processes, each reply durable before it is used."""
 
-import errno
+import asyncio
 import hashlib
 import os
 import sqlite3
@@ -9,16 +9,18 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from evidencebench.decoding import prepared
 from evidencebench.errors import CacheError, EvidenceBenchError
-from evidencebench.files.places import cache_folder, hold
+from evidencebench.files.places import cache_folder, lock_byte, unlock_byte
 from evidencebench.files.sqlite import Database, DatabaseFormat, release_space, reserve_space
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received
 
@@ -48,6 +50,7 @@ CREATE TRIGGER waiting_is_over AFTER DELETE ON waiting BEGIN DELETE FROM wanted 
 REPLIES = DatabaseFormat(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
 
 _MOST_BYTES = 256 << 20  # of one request or reply, unpacked
+_PLACE_DIGITS = 15  # hexadecimal digits of a key: bytes before 2**60 can be locked on every system
 _INSERT = """
 INSERT INTO reply (key, model, base_url, created, prompt_tokens, completion_tokens, cost_usd, reply, digest, request)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
@@ -62,6 +65,10 @@ class ReplyCache:
         self.clock = clock
         self._reader, self._writer = Database(self.path, REPLIES, "FULL"), Database(self.path, REPLIES, "FULL")
         self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._claims: BinaryIO | None = None  # the file whose bytes are locked
+        self._threads = ThreadPoolExecutor(1, "evidencebench-replies")
+        self._to_put: list[tuple[Callable[[], tuple[Any, ...]], asyncio.Future[None]]] = []
+        self._putting: asyncio.Task[None] | None = None
         self._waiting: deque[_Waiting] = deque()
 
     def find(self, key: str) -> Received | None:
@@ -82,9 +89,38 @@ class ReplyCache:
 
     def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
         """Store one reply; it is on the disk when this returns. A reply that is stored already stays."""
+        row = self._row(request, reply, cost_usd)
+        self.change(lambda connection: connection.execute(_INSERT, row))
+
+    async def putting(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
+        """Do as `put`, on an event loop: replies that come together are stored together, by a thread of its own."""
+        stored = asyncio.get_running_loop().create_future()
+        self._to_put.append((partial(self._row, request, reply, cost_usd), stored))
+        if self._putting is None:
+            self._putting = asyncio.ensure_future(self._put_all())
+        await stored
+
+    async def _put_all(self) -> None:
+        """Store what is to be put, in groups, until nothing is left: those who come meanwhile need not."""
+        loop = asyncio.get_running_loop()
+        while self._to_put:
+            puts, self._to_put = self._to_put, []
+            try:
+                await loop.run_in_executor(self._threads, self._store, [row for row, _ in puts])
+            except Exception as error:  # noqa: BLE001 - all who wait must get it
+                _settle([stored for _, stored in puts], error)
+            else:
+                _settle([stored for _, stored in puts], None)
+        self._putting = None
+
+    def _store(self, made: list[Callable[[], tuple[Any, ...]]]) -> None:
+        rows = [row() for row in made]
+        self.change(lambda connection: connection.executemany(_INSERT, rows))
+
+    def _row(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> tuple[Any, ...]:
         key, packed = request.key, zlib.compress(msgspec.json.encode(reply), 1)
         cost_usd = None if cost_usd is None else float(cost_usd)
-        row = (
+        return (
             bytes.fromhex(key),
             request.model,
             request.base_url,
@@ -96,22 +132,22 @@ class ReplyCache:
             _digest(key, packed, cost_usd),
             pack_request(request),
         )
-        self.change(lambda connection: connection.execute(_INSERT, row))
 
     @contextmanager
     def claimed(self, key: str) -> Iterator[bool]:
         """Yield whether no other process sends this request; then none does as long as the block runs."""
-        folder = self.path.with_name(f"{FILE_NAME}.asking")
-        with ExitStack() as holding:
-            try:
-                folder.mkdir(exist_ok=True)
-                is_mine = holding.enter_context(hold(folder / key))
-            except OSError as error:
-                if error.errno != errno.EMFILE:  # which passes, as other requests end
-                    with cache_errors(self.path):
-                        raise
-                is_mine = False
-            yield is_mine
+        if self._claims is None:
+            with cache_errors(self.path):
+                self._claims = self.path.with_name(f"{FILE_NAME}.asking").open("ab")
+        descriptor, place = self._claims.fileno(), int(key[:_PLACE_DIGITS], 16)
+        if not lock_byte(descriptor, place):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            if not self._claims.closed:
+                unlock_byte(descriptor, place)
 
     def require_writable(self) -> None:
         self.change(reserve_space)
@@ -147,6 +183,8 @@ class ReplyCache:
         finally:
             if is_free:
                 self._writing.release()
+            if self._claims is not None:
+                self._claims.close()
             with self._lock:
                 self._reader.close()
 
@@ -221,6 +259,16 @@ def cache_errors(path: Path) -> Iterator[None]:
             else "free the disk, or set EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
         )
         raise CacheError(f"{path}: cannot be used to keep replies: {error}; {advice}") from error
+
+
+def _settle(stored: "list[asyncio.Future[None]]", error: Exception | None) -> None:
+    for one in stored:
+        if one.done():  # whoever waited was cancelled
+            continue
+        if error is None:
+            one.set_result(None)
+        else:
+            one.set_exception(error)
 
 
 def pack_request(request: ChatRequest) -> bytes:

@@ -1,13 +1,16 @@
 """HttpSender: attempts, rate limits, refusals."""
 
+import asyncio
 import math
 import random
 import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -43,9 +46,11 @@ from evidencebench.web.http import (
     HttpAnswer,
     NotSentError,
     Transport,
-    ask_often,
     hide_key,
     is_this_machine,
+    last_failure_told,
+    loop,
+    wait_for,
 )
 from evidencebench.web.retry import BusyError, Retry, TransientError, Tries, is_transient, retry_after, spread
 
@@ -105,8 +110,8 @@ class RateLimiter:
     """Lets attempts to one server through, one after the other; waits are those of `retry`."""
 
     def __init__(self, bounds: Bounds, retry: Retry) -> None:
-        self._clock, self._sleep, self._jitter = retry.clock, retry.sleep, retry.jitter
-        self._turn = threading.Lock()
+        self._clock, self._jitter = retry.clock, retry.jitter
+        self._turn = asyncio.Lock()
         self._requests = self._tokens = None
         if (rate := bounds.requests_per_minute) is not None:
             n_most = max(1, int(rate))
@@ -115,18 +120,20 @@ class RateLimiter:
             self._tokens = _RateWindow(bounds.tokens_per_minute, _MINUTE_SECONDS)
         self._paused_until = float("-inf")
 
-    def turn(self, n_tokens: Callable[[], float]) -> Callable[[float], None]:
+    async def turn(
+        self, n_tokens: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
+    ) -> Callable[[float], None]:
         """Wait until an attempt may be made; return a function to call afterwards with the tokens really used."""
         n = 0.0 if self._tokens is None else n_tokens()
         limited = [(window, amount) for window, amount in ((self._requests, 1.0), (self._tokens, n)) if window]
         if not limited:
-            self._wait_for_pause()
+            await self._wait_for_pause(sleep)
             return lambda _: None
-        with self._turn:
-            self._wait_for_pause()
+        async with self._turn:
+            await self._wait_for_pause(sleep)
             while (wait := max(window.wait_seconds(self._clock(), amount) for window, amount in limited)) > 0:
-                self._sleep(min(wait, 1.0))  # then look again: a correction may have made room earlier
-                self._wait_for_pause()
+                await sleep(min(wait, 1.0))  # then look again: a correction may have made room earlier
+                await self._wait_for_pause(sleep)
             entries = [window.add(self._clock(), amount) for window, amount in limited]
         if (tokens := self._tokens) is None:
             return lambda _: None
@@ -135,9 +142,9 @@ class RateLimiter:
     def pause(self, seconds: float) -> None:
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
-    def _wait_for_pause(self) -> None:
+    async def _wait_for_pause(self, sleep: Callable[[float], Awaitable[object]]) -> None:
         while (left := self._paused_until - self._clock()) > 0:
-            self._sleep(spread(left, self._jitter()))
+            await sleep(spread(left, self._jitter()))
 
 
 # The server stopped waiting for the model behind it, which may have run and may be charged for. Source: OpenAI and
@@ -252,8 +259,8 @@ class HttpSender:
         self._bounds, self._totals = bounds, RunningTotals() if totals is None else totals
         self._budget = Budget(PriceTable(as_of="", models={}), None) if budget is None else budget
         self._environ, self._transport = environ, transport
-        self._stopped = threading.Event()
-        self._sleep = self._stopped.wait if sleep is None else sleep
+        self._stopped = asyncio.Event()
+        self._sleep = sleep
         self._lock = threading.Lock()
         self._targets: dict[str, _Target] = {}
         self._is_closed = False
@@ -265,25 +272,27 @@ class HttpSender:
             total_seconds=bounds.total_timeout_seconds,
             longest_wait_seconds=bounds.longest_wait_seconds,
             clock=clock,
-            sleep=self._sleep_or_stop,
             jitter=jitter,
         )
 
     def send(self, request: ChatRequest) -> ChatReply:
+        return wait_for(self.sending(request))
+
+    async def sending(self, request: ChatRequest) -> ChatReply:
         """Raise `EndpointError` if it failed for good, a `StopError` if no other can succeed or may be sent."""
         if request.provider == INSPECT:
-            return self._ask_inspect(request)
+            return await asyncio.to_thread(self._ask_inspect, request)
         post = self._post_of(request)
         target = post.target
         try:
-            reply = ask_often(
-                self._retry,
-                lambda tries: self._attempt(post, tries),
-                post.where,
-                on_failure=lambda error: self._count_failed_attempt(post, error),
-                on_pause=target.limiter.pause,
-                on_wait=lambda error, seconds: self._tell_wait(post, error, seconds),
-            )
+            with last_failure_told(post.where):
+                reply = await self._retry.calling(
+                    lambda tries: self._attempt(post, tries),
+                    self._sleep_or_stop,
+                    on_failure=lambda error: self._count_failed_attempt(post, error),
+                    on_pause=target.limiter.pause,
+                    on_wait=lambda error, seconds: self._tell_wait(post, error, seconds),
+                )
         except StopError:
             raise
         except EvidenceBenchError as error:
@@ -309,7 +318,7 @@ class HttpSender:
             raise
 
     def stop_retrying(self) -> None:
-        self._stopped.set()
+        loop().call_soon_threadsafe(self._stopped.set)
 
     def close(self) -> None:
         """End what runs; no request begins after this, at a server that was not yet asked either."""
@@ -378,16 +387,17 @@ class HttpSender:
                 "MODEL', or correct base_url, then run again"
             )
 
-    def _attempt(self, post: _Post, tries: Tries) -> ChatReply:
+    async def _attempt(self, post: _Post, tries: Tries) -> ChatReply:
         clock, asked_at = self._retry.clock, self._retry.clock()
-        self._budget.reserve(post.request)  # reserves again after an attempt that may have been charged
-        correct = post.target.limiter.turn(lambda: prompt_tokens_of(post.request) + post.request.max_tokens)
+        await self._budget.reserving(post.request)  # reserves again after an attempt that may have been charged
+        n_tokens = partial(_most_tokens, post.request)
+        correct = await post.target.limiter.turn(n_tokens, self._sleep_or_stop)
         tries.deadline += clock() - asked_at
         is_first, sent_at, first_byte_at = not post.is_sent, clock(), list[float]()
         self._totals.count(attempts=1, retries=int(tries.n > 0), sent=int(is_first))
         post.is_sent = True
         try:
-            answer = post.target.http.request(
+            answer = await post.target.http.requesting(
                 "POST",
                 post.address,
                 headers=post.server.provider.headers(post.key.value),
@@ -419,7 +429,9 @@ class HttpSender:
             if name and answer.status in {400, 422, 500}:  # pydantic's is 422, and 500 in llama-cpp-python's server
                 post.form |= {name}
                 _, post.body = path_and_body(post.request, post.form)
-                return self._attempt(post, tries)  # at once, since no model ran; each field once, so that this ends
+                return await self._attempt(
+                    post, tries
+                )  # at once, since no model ran; each field once, so that this ends
             if answer.status in MAY_HAVE_RUN:
                 self._count_maybe_charged(post.request)
             raise failure_of(answer, where=post.where, key=post.key.value)
@@ -432,12 +444,20 @@ class HttpSender:
         self._totals.count_maybe_charged(request.key)
         self._budget.settle(request.key, None)
 
-    def _sleep_or_stop(self, seconds: float) -> None:
-        self._sleep(seconds)
+    async def _sleep_or_stop(self, seconds: float) -> None:
+        if self._sleep is None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), seconds)
+        else:
+            await asyncio.to_thread(self._sleep, seconds)
         if self._stopped.is_set():
             raise DrainingError(
                 "a request failed and is not sent again, since the run is stopping; run again to resume"
             )
+
+
+def _most_tokens(request: ChatRequest) -> float:
+    return prompt_tokens_of(request) + request.max_tokens
 
 
 def _read(post: _Post, answer: HttpAnswer, seconds: float, to_first: float | None = None) -> ChatReply:
