@@ -105,8 +105,9 @@ def test_no_two_classes_have_the_same_name() -> None:
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
-def test_only_http_and_web_apps_are_asynchronous() -> None:
-    apps = ("web/http.py", "web/serving.py", "pages/", "integrations/fake_server", "integrations/inspect_ai")
+def test_only_http_the_client_of_models_and_web_apps_are_asynchronous() -> None:
+    client = tuple(f"models/llm/{name}.py" for name in ("client", "sender", "replies", "costs"))
+    apps = ("web/", *client, "pages/", "integrations/fake_server", "integrations/inspect_ai")
     asynchronous = (ast.AsyncFunctionDef, ast.Await, ast.AsyncWith, ast.AsyncFor)
     strays = {
         path.as_posix()

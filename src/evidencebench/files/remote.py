@@ -73,7 +73,7 @@ def _copied(
                         on_progress(n_held, max(n_all, n_held))
                 if info.get("size") not in {None, n_held - before}:
                     raise UnreadableError(f"{address}: expected {info['size']:,} bytes, got {n_held - before:,}")
-                copied.rename(part / _name_of(place))
+                put_in_place(copied, part / _name_of(place))
             if not folder.is_dir():  # another process may have been faster
                 put_in_place(part, folder)
         finally:

@@ -57,6 +57,7 @@ class Unit:
 
     @property
     def name(self) -> str:
+        """Its label and row, such as ``Table 2, row 3``, or its kind."""
         return name_of_unit(self.label, self.row, self.kind)
 
 

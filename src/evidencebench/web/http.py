@@ -167,7 +167,8 @@ class Http:
             asyncio.CancelledError,
             RuntimeError,
         ):  # the last: of a connection that is closed while its answer begins
-            if not self._is_closed:
+            task = asyncio.current_task()
+            if not self._is_closed or (task is not None and task.cancelling()):
                 raise
             failure = DrainingError(CLOSED)
         finally:

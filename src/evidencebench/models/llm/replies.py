@@ -139,15 +139,15 @@ class ReplyCache:
         if self._claims is None:
             with cache_errors(self.path):
                 self._claims = self.path.with_name(f"{FILE_NAME}.asking").open("ab")
-        descriptor, place = self._claims.fileno(), int(key[:_PLACE_DIGITS], 16)
-        if not lock_byte(descriptor, place):
+        file, place = self._claims, int(key[:_PLACE_DIGITS], 16)
+        if not lock_byte(file.fileno(), place):
             yield False
             return
         try:
             yield True
         finally:
-            if not self._claims.closed:
-                unlock_byte(descriptor, place)
+            if not file.closed:
+                unlock_byte(file.fileno(), place)
 
     def require_writable(self) -> None:
         self.change(reserve_space)
@@ -183,10 +183,17 @@ class ReplyCache:
         finally:
             if is_free:
                 self._writing.release()
-            if self._claims is not None:
-                self._claims.close()
+            self._release_claims()
             with self._lock:
                 self._reader.close()
+
+    def __del__(self) -> None:
+        self._release_claims()
+
+    def _release_claims(self) -> None:
+        file, self._claims = self._claims, None
+        if file is not None:
+            file.close()
 
     def _commit(self) -> None:
         group = [self._waiting.popleft() for _ in range(min(1024, len(self._waiting)))]
