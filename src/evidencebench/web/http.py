@@ -19,7 +19,6 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import parse_qsl, quote, quote_plus, urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -301,19 +300,18 @@ def _close_forgotten(sessions: "list[aiohttp.ClientSession]") -> None:
 
 
 # Callers are plain threads. Only on a loop can the whole time of a request be limited, and one in flight be cancelled.
-_LOOP_LOCK = threading.Lock()
+_LOOPS: list[asyncio.AbstractEventLoop] = []  # one, once something was asked
+_LOOP_LOCK = threading.RLock()  # which a signal's handler may take again
 
 
 def loop() -> asyncio.AbstractEventLoop:
-    with _LOOP_LOCK:
-        return _running_loop()
-
-
-@cache
-def _running_loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="evidencebench-http", daemon=True).start()
-    return loop
+    if not _LOOPS:
+        with _LOOP_LOCK:
+            if not _LOOPS:
+                made = asyncio.new_event_loop()
+                threading.Thread(target=made.run_forever, name="evidencebench-http", daemon=True).start()
+                _LOOPS.append(made)
+    return _LOOPS[0]
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:

@@ -192,8 +192,9 @@ class ChatClient:
             received = await asyncio.shield(flight.task)
         finally:
             flight.n_waiting -= 1
-            if not flight.n_waiting and not flight.is_begun:
+            if not flight.n_waiting and not flight.is_begun and not flight.task.done():
                 flight.task.cancel()
+                self._forget(flight)  # here, since a task that has not begun does not come to its end
         if not is_first:
             self.totals.count(stored=1)
         return received
@@ -210,10 +211,15 @@ class ChatClient:
                 finally:
                     self._budget.release(request.key)
         finally:
-            del self._flights[request.key]
+            self._forget(flight)
+
+    def _forget(self, flight: _Flight) -> None:
+        if self._flights.get(flight.request.key) is flight:
+            del self._flights[flight.request.key]
 
     async def _end(self, *, seconds: float) -> None:
-        await asyncio.wait([flight.task for flight in self._flights.values() if flight.task], timeout=seconds)
+        if tasks := [flight.task for flight in self._flights.values() if flight.task]:
+            await asyncio.wait(tasks, timeout=seconds)
 
     async def _receive(self, request: ChatRequest) -> Received:
         self._require_not_draining()
