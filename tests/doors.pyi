@@ -132,7 +132,6 @@ from evidencebench.models.embedding.onnx import OnnxEncoder as OnnxEncoder
 from evidencebench.models.embedding.server import Endpoint as Endpoint
 from evidencebench.models.embedding.server import EndpointEncoder as EndpointEncoder
 from evidencebench.web.http import hide_key as hide_key
-from evidencebench.web.http import wait_for as wait_for
 from evidencebench.web.http import without_key as without_key
 from evidencebench.models.llm import batches as batches
 from evidencebench.models.llm.batch_apis import APIS as APIS

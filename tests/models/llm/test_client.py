@@ -1,6 +1,5 @@
 """The one way to ask: nothing is sent twice, replies are durable before use, money is guarded, and it ends cleanly."""
 
-import asyncio
 import signal
 import subprocess
 import sys
@@ -38,7 +37,6 @@ from doors import (
     StopError,
     SystemSpecError,
     Usage,
-    wait_for,
 )
 from evidencebench import make_client
 from kit.command_line import until
@@ -294,20 +292,6 @@ def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not()
         assert cache.n_puts == 2
         assert all(isinstance(one, Received) for one in gathered(client, *range(6)))
     assert len(sender.asked) == 6
-
-
-def test_a_request_that_was_dropped_before_it_began_can_be_asked_again() -> None:
-    with asking(SlowSender()) as (client, sender, _):
-
-        async def drop() -> None:
-            asked = asyncio.ensure_future(client._ask(with_seed(REQUEST, 1)))  # noqa: SLF001
-            await asyncio.sleep(0)  # in which it makes its task, which has not begun
-            asked.cancel()
-            await asyncio.wait([asked])
-
-        wait_for(drop())
-        assert isinstance(client.ask(with_seed(REQUEST, 1)), Received)
-    assert len(sender.asked) == 1
 
 
 def test_draining_finishes_what_is_in_flight_and_sends_nothing_more() -> None:

@@ -192,9 +192,8 @@ class ChatClient:
             received = await asyncio.shield(flight.task)
         finally:
             flight.n_waiting -= 1
-            if not flight.n_waiting and not flight.is_begun and not flight.task.done():
+            if not flight.n_waiting and not flight.is_begun:
                 flight.task.cancel()
-                self._forget(flight)  # here, since a task that has not begun does not come to its end
         if not is_first:
             self.totals.count(stored=1)
         return received
@@ -211,11 +210,7 @@ class ChatClient:
                 finally:
                     self._budget.release(request.key)
         finally:
-            self._forget(flight)
-
-    def _forget(self, flight: _Flight) -> None:
-        if self._flights.get(flight.request.key) is flight:
-            del self._flights[flight.request.key]
+            del self._flights[request.key]
 
     async def _end(self, *, seconds: float) -> None:
         if tasks := [flight.task for flight in self._flights.values() if flight.task]:
