@@ -653,6 +653,16 @@ def test_an_answer_that_drips_is_left(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "1,000,000 bytes a second came for 0.2" in message
 
 
+@pytest.mark.parametrize(
+    "behaviour",
+    [dripping(b"HTTP/1.1 200 OK\r\nA: " + b"b" * 5000), endless(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)],
+    ids=["drips", "never begins"],
+)
+def test_a_head_that_does_not_end_is_left(tmp_path: Path, behaviour: Behaviour) -> None:
+    message = refusal(tmp_path, behaviour, entry=UNKNOWN, timeout_seconds=0.3, attempts=2)
+    assert "no answer within 0.6 s" in message
+
+
 def test_a_body_without_end_is_left_where_no_such_file_can_end(tmp_path: Path) -> None:
     def endless_chunks(exchange: Exchange) -> None:
         exchange.handler.protocol_version = "HTTP/1.1"

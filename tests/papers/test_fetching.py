@@ -167,6 +167,19 @@ def test_a_service_that_hangs_is_left_after_the_timeout(tmp_path: Path, trouble:
     assert "2 attempts, the last failed: no byte came for 0.2 s" in words
 
 
+def drip(exchange: Exchange) -> None:
+    """Send a byte now and then, without end."""
+    exchange.head(200, {"Content-Length": 500})
+    while not exchange.server.closing.wait(0.01):
+        exchange.send(b"{")
+        exchange.handler.wfile.flush()
+
+
+def test_a_service_that_drips_is_left_too(tmp_path: Path) -> None:
+    words = refusal(tmp_path, (SEARCH, drip), (SEARCH, drip), timeout_seconds=0.2, attempts=2)
+    assert "2 attempts, the last failed: fewer than 1,000 bytes a second came for 0.2" in words
+
+
 # What is in the folder.
 
 

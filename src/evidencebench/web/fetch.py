@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from string import punctuation
@@ -14,7 +13,7 @@ import msgspec
 from evidencebench.decoding import prepared
 from evidencebench.errors import DownloadError
 from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.web.http import Http, HttpAnswer, Receive, UntrustedError, is_visible
+from evidencebench.web.http import Http, HttpAnswer, Receive, UntrustedError, is_web_address
 from evidencebench.web.retry import Retry, TransientError, is_transient, retry_after
 
 LEAST_BYTES_A_SECOND = 1_000
@@ -52,8 +51,7 @@ def ask(
     """
 
     def receive_file(answer: HttpAnswer) -> Callable[[bytes], object] | None:
-        take = None if answer.status in _REDIRECTS else receive(answer)
-        return None if take is None else _paced(take, silent_seconds)
+        return None if answer.status in _REDIRECTS else receive(answer)
 
     target = address
     for _ in range(_MOST_REDIRECTS + 1):
@@ -65,6 +63,7 @@ def ask(
                     headers=headers,
                     seconds=math.inf,
                     idle_seconds=silent_seconds,
+                    least_bytes_a_second=LEAST_BYTES_A_SECOND,
                     most_bytes=most_bytes,
                     key="",
                     receive=receive_file,
@@ -79,28 +78,8 @@ def ask(
     raise wrong_file(address, f"at most {_MOST_REDIRECTS} redirects", "more")
 
 
-def _paced(take: Callable[[bytes], object], seconds: float) -> Callable[[bytes], object]:
-    """Take blocks as long as they come fast enough: a server that sends a byte now and then would have no end."""
-    began_at, n_bytes = time.monotonic(), 0
-
-    def take_in_time(block: bytes) -> None:
-        nonlocal n_bytes
-        take(block)
-        n_bytes += len(block)
-        taken = time.monotonic() - began_at
-        if taken > seconds and n_bytes < LEAST_BYTES_A_SECOND * taken:
-            raise TransientError(f"fewer than {LEAST_BYTES_A_SECOND:,} bytes a second came for {taken:.3g} s")
-
-    return take_in_time
-
-
 def require_web_address(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-        is_web = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0 and is_visible(address)
-    except ValueError:  # for example a bracket that is not closed, or a port above 65535
-        is_web = False
-    if not is_web:
+    if not is_web_address(address):
         raise wrong_file(address, "an http or https address", "another", "correct it")
     return address
 

@@ -14,6 +14,7 @@ import re
 import secrets
 import ssl
 import threading
+import time
 import weakref
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
@@ -35,6 +36,7 @@ T = TypeVar("T")
 
 OK = range(200, 300)
 _CONNECT_SECONDS = 30.0
+_HEAD_SILENCES = 2  # so many longest silences may pass before the head is whole; of a silent server, one ends
 _MOST_HEADER_BYTES = 1 << 16  # of one header, or of the status line
 _ENVIRONMENT = "servers of models: the environment"
 _HEADERS = {
@@ -71,8 +73,8 @@ class HttpAnswer:
     @property
     def length(self) -> int | None:
         """The bytes of the content, where they are told."""
-        told = self.headers.get("Content-Length", "")
-        return int(told) if told.isdigit() else None
+        value = self.headers.get("Content-Length", "")
+        return int(value) if value.isdigit() else None
 
 
 Receive = Callable[[HttpAnswer], Callable[[bytes], object] | None]
@@ -120,6 +122,7 @@ class Http:
         queries: Mapping[str, str] | None = None,
         receive: Receive = lambda _: None,
         idle_seconds: float | None = None,  # without a byte
+        least_bytes_a_second: float = 0.0,  # over `idle_seconds`; the head comes within two of them then
         unanswered: type[TransientError] = TransientError,
         on_first_byte: Callable[[], object] = lambda: None,  # of the answer's content
     ) -> HttpAnswer:
@@ -143,16 +146,23 @@ class Http:
                     answer = await _over(self._transport, method, address, all_headers, sent)
                     _require_size(len(answer.content), most_bytes, address)
                     return answer
-                async with self._session().request(
-                    method,
-                    url,
-                    headers=all_headers,
-                    data=content,
-                    proxy=self._proxy,
-                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=idle_seconds),
-                    allow_redirects=False,
-                ) as reply:
-                    return await _read(reply, most_bytes, receive, address, on_first_byte)
+                async with asyncio.timeout(
+                    _HEAD_SILENCES * idle_seconds if least_bytes_a_second and idle_seconds else None
+                ):
+                    reply = await self._session().request(
+                        method,
+                        url,
+                        headers=all_headers,
+                        data=content,
+                        proxy=self._proxy,
+                        timeout=aiohttp.ClientTimeout(
+                            total=None, sock_connect=_CONNECT_SECONDS, sock_read=idle_seconds
+                        ),
+                        allow_redirects=False,
+                    )
+                pace = _Pace(least_bytes_a_second, idle_seconds or 0.0)
+                async with reply:
+                    return await _read(reply, most_bytes, receive, address, on_first_byte, pace=pace)
 
         work = asyncio.ensure_future(exchange())
         self._running.add(work)
@@ -162,10 +172,7 @@ class Http:
             return await work
         except (TimeoutError, aiohttp.ClientError, ssl.SSLError) as error:
             failure = _failure(error, unanswered, seconds=seconds, idle_seconds=idle_seconds, key=key)
-        except (
-            asyncio.CancelledError,
-            RuntimeError,
-        ):  # the last: of a connection that is closed while its answer begins
+        except (asyncio.CancelledError, RuntimeError):  # the latter: aiohttp's, of a connection that is closed
             task = asyncio.current_task()
             if not self._is_closed or (task is not None and task.cancelling()):
                 raise
@@ -362,12 +369,27 @@ def _reason(error: BaseException, *, seconds: float, idle_seconds: float | None)
     if isinstance(error, aiohttp.SocketTimeoutError):
         return f"no byte came for {idle_seconds:g} s"
     if isinstance(error, TimeoutError):
-        return f"no whole reply within {seconds:g} s"
+        what, limit = ("whole reply", seconds)
+        if math.isinf(seconds):  # of the head alone
+            what, limit = ("answer", _HEAD_SILENCES * (idle_seconds or 0))
+        return f"no {what} within {limit:g} s"
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the connection ended before the answer did"
     if isinstance(error, OSError) and (error.errno or 0) > 0:
         return os.strerror(error.errno or 0)
     return str(error) or type(error).__name__
+
+
+class _Pace:
+    """The least speed of an answer's content: a server that sends a byte now and then would have no end."""
+
+    def __init__(self, least_bytes_a_second: float, seconds: float) -> None:
+        self._least, self._seconds, self._began_at = least_bytes_a_second, seconds, time.monotonic()
+
+    def check(self, n_bytes: int) -> None:
+        taken = time.monotonic() - self._began_at
+        if taken > self._seconds and n_bytes < self._least * taken:
+            raise TransientError(f"fewer than {self._least:,} bytes a second came for {taken:.3g} s")
 
 
 async def _read(
@@ -376,6 +398,8 @@ async def _read(
     receive: Receive,
     address: str,
     on_first_byte: Callable[[], object],
+    *,
+    pace: "_Pace",
 ) -> HttpAnswer:
     """Read an answer, decoded unless something else receives it; a small body could be decoded into a huge one."""
     content, n_bytes = io.BytesIO(), 0
@@ -389,6 +413,7 @@ async def _read(
         if n_bytes > most_bytes:
             break
         take(block)
+        pace.check(n_bytes)
     decoded = _decode(content.getvalue(), reply.headers.get("Content-Encoding", ""), most_bytes)
     _require_size(max(n_bytes, len(decoded)), most_bytes, address)
     return replace(begun, content=decoded)
@@ -474,14 +499,10 @@ def last_failure_told(where: str) -> Iterator[None]:
 
 
 def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozenset()) -> None:
-    try:
-        parts = urlsplit(base_url)
-        is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:  # for example a port that is no number
-        is_web = False
-    if not is_web or not is_visible(base_url):
+    if not is_web_address(base_url):
         got = "" if base_url else ", got none behind 'base_url='; set the shell variable there, or leave base_url out"
         raise SystemSpecError(f"{where}: base_url: expected an http or https address such as https://host/v1{got}")
+    parts = urlsplit(base_url)
     names = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
     has_query = bool(parts.query) and (not names or not names <= queries)
     if parts.username is not None or parts.password is not None or has_query or parts.fragment:
@@ -523,6 +544,14 @@ def is_this_machine(address: str) -> bool:
     """Whether a server is on this machine; ``0.0.0.0`` and ``[::]``, as servers tell their own address, are."""
     host = urlsplit(address).hostname or ""
     return is_loopback(host) or host in {"0.0.0.0", "::"}  # noqa: S104 - asked, not listened to
+
+
+def is_web_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and is_visible(address)
+    except ValueError:  # a bracket that is not closed, a port that is no number or above 65535
+        return False
 
 
 def is_visible(text: str) -> bool:
