@@ -100,6 +100,13 @@ def test_a_pattern_is_all_files_that_fit_it(store: fsspec.AbstractFileSystem, tm
     assert told[-1][0] == told[-1][1] > 0
 
 
+def test_of_files_of_one_name_none_is_lost_unsaid(store: fsspec.AbstractFileSystem) -> None:
+    for folder in "ab":
+        store.pipe(f"/{folder}/data.json", SAMPLE)
+    with pytest.raises(UnreadableError, match="different names"):
+        local_copy("memory://*/data.json")
+
+
 @pytest.mark.parametrize(
     ("address", "words"),
     [

@@ -398,9 +398,8 @@ def open_part(data: str, ids: Path | None) -> Dataset:
     """Return a data set, or the part that ``--ids`` names."""
     if is_remote(data):
         with progress("fetching", "auto") as shown:
-            dataset = open_dataset(local_copy(data, on_progress=shown))
-    else:
-        dataset = open_dataset(data)
+            data = str(local_copy(data, on_progress=shown))
+    dataset = open_dataset(data)
     return dataset if ids is None else dataset.subset(read_lines(ids)[0] if str(ids) == STANDARD_INPUT else ids)
 
 

@@ -55,6 +55,8 @@ def _copied(
 ) -> Path:
     if not known:
         raise UnreadableError(f"{address}: no file fits this pattern")
+    if len(set(map(_name_of, known))) < len(known):
+        raise UnreadableError(f"{address}: expected files of different names, got two of one; name one folder of them")
     states = [[place, {name: str(info[name]) for name in _STATE if name in info}] for place, info in known.items()]
     stamp = hashlib.sha256(json.dumps([address, states]).encode()).hexdigest()[:24]
     cache = cache_folder(os.environ) or Path(tempfile.gettempdir()) / "evidencebench"
