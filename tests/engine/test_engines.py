@@ -304,7 +304,7 @@ def test_work_that_another_thread_drops_leaves_ctrl_c_as_it_was() -> None:
 class DyingWorkers:
     """Workers that answer with the item, but die ``n_deaths`` times of ``"bad"``; ``is_blamed`` or not."""
 
-    shares_memory = False
+    share_memory_of_machine = False
 
     def __init__(self, n_deaths: int, *, is_blamed: bool) -> None:
         self.submitted: list[Sequence[Any]] = []

@@ -39,7 +39,7 @@ class Pool(Protocol):
     """Workers that answer batches of items, started as they are needed."""
 
     @property
-    def shares_memory(self) -> bool:
+    def share_memory_of_machine(self) -> bool:
         """Whether one worker may die since others take the memory; what it had is then tried again all alone."""
 
     def submit(self, items: Sequence[Any]) -> Future[list[Reply] | Exception]:
@@ -93,7 +93,7 @@ class _Dispatch:
         self.n_running = 0
 
     def most_running(self, n_workers: int) -> int:
-        is_alone = self._pool.shares_memory and (self._is_careful or self._suspects)
+        is_alone = self._pool.share_memory_of_machine and (self._is_careful or self._suspects)
         return 1 if is_alone else n_workers
 
     def submit_next(self) -> bool:
@@ -123,10 +123,10 @@ class _Dispatch:
             return
         fitting = int(len(batch) * _BATCH_SECONDS / max(seconds, 1e-9))
         self._size = max(1, min(fitting, 2 * self._size, self._most_in_batch))
-        told = future.result()
-        if isinstance(told, Exception):
-            raise told
-        for (number, item), (result, failure) in zip(batch, told, strict=True):
+        replies = future.result()
+        if isinstance(replies, Exception):
+            raise replies
+        for (number, item), (result, failure) in zip(batch, replies, strict=True):
             yield Outcome(number, item, result, failure)
 
     def _bury(self, batch: list[_Numbered], error: BaseException) -> Iterator[Outcome[Any, Any]]:

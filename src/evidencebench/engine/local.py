@@ -79,7 +79,7 @@ _Asked = tuple[Sequence[Any], Future[list[Reply] | Exception]]
 class _ThreadPool:
     """Threads that unlike those of an executor are daemons: a second Ctrl-C waits for no silent server."""
 
-    shares_memory = False
+    share_memory_of_machine = False
 
     def __init__(self, n_threads: int, work: Callable[[Any], Any]) -> None:
         self._n_threads, self._work = n_threads, work

@@ -56,7 +56,7 @@ class Processes:
 class _ProcessPool:
     """An executor, and a new one once a process has died, since that breaks it."""
 
-    shares_memory = True
+    share_memory_of_machine = True
 
     def __init__(self, n_processes: int, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
         self._n_processes, self._work = n_processes, (setup, arguments)

@@ -149,7 +149,7 @@ _Batch = tuple[Sequence[Any], Future[list[Reply] | Exception]]
 class _ActorPool:
     """Actors that take a batch at a time once they have begun; one that dies is replaced. Ray calls it from threads."""
 
-    shares_memory = False  # others go on, though a slow item is tried again
+    share_memory_of_machine = False  # others go on, though a slow item is tried again
 
     def __init__(
         self, ray: Any, cluster: RayCluster, n_actors: int, setup: Setup[Any, Any], arguments: tuple[Any, ...]
@@ -164,13 +164,13 @@ class _ActorPool:
         self._waiting: deque[_Batch] = deque()  # batches that no actor has
 
     def submit(self, items: Sequence[Any]) -> Future[list[Reply] | Exception]:
-        told = Future[list[Reply] | Exception]()
+        replies = Future[list[Reply] | Exception]()
         with self._lock:
-            self._waiting.append((items, told))
+            self._waiting.append((items, replies))
             if len(self._actors) < self._n_actors and not self._idle:
                 self._start()
             self._feed()
-        return told
+        return replies
 
     def death(self, error: BaseException) -> Death | None:
         return error if isinstance(error, Death) else None
@@ -189,8 +189,8 @@ class _ActorPool:
 
     def _feed(self) -> None:
         while self._idle and self._waiting:
-            actor, (items, told) = self._idle.pop(), self._waiting.popleft()
-            actor.answer.remote(items).future().add_done_callback(partial(self._tell, actor, told))
+            actor, (items, replies) = self._idle.pop(), self._waiting.popleft()
+            actor.answer.remote(items).future().add_done_callback(partial(self._tell, actor, replies))
 
     def _note_begun(self, actor: Any, begun: "Future[None]") -> None:
         error = begun.exception()
@@ -212,19 +212,21 @@ class _ActorPool:
         while self._waiting:
             self._waiting.popleft()[1].set_exception(WorkerError(words))
 
-    def _tell(self, actor: Any, told: Future[list[Reply] | Exception], future: Future[list[Reply] | Exception]) -> None:
+    def _tell(
+        self, actor: Any, replies: Future[list[Reply] | Exception], future: Future[list[Reply] | Exception]
+    ) -> None:
         error = future.exception()
         if error is None:
             with self._lock:
                 self._idle.append(actor)
                 self._feed()
-            told.set_result(future.result())
+            replies.set_result(future.result())
         elif isinstance(error, self._ray.exceptions.RayActorError):
             with self._lock:
                 self._actors.discard(actor)
-            told.set_exception(Death(_why_it_died(error), is_blamed=not self._is_lost(error)))
+            replies.set_exception(Death(_why_it_died(error), is_blamed=not self._is_lost(error)))
         else:
-            told.set_exception(error)
+            replies.set_exception(error)
 
     def _is_lost(self, error: BaseException) -> bool:
         return isinstance(error, self._ray.exceptions.ActorUnavailableError)
