@@ -110,7 +110,7 @@ def _hold(lock: Path, *, waits: bool) -> int | None:
             if not _is_locked(descriptor, waits=waits):
                 os.close(descriptor)
                 return None
-            if _is_at(lock, descriptor):  # else whoever held it before has removed it
+            if lies_at(lock, descriptor):  # else whoever held it before has removed it
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -129,7 +129,8 @@ def _is_locked(descriptor: int, *, waits: bool) -> bool:
         return True
 
 
-def _is_at(path: Path, descriptor: int) -> bool:
+def lies_at(path: Path, descriptor: int) -> bool:
+    """Whether an open file is the one of this name, which may have been removed or replaced."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except OSError:

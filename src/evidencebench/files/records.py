@@ -30,7 +30,7 @@ from evidencebench.errors import (
 )
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText, read_blocks, read_bytes
-from evidencebench.files.places import hold, lock_of
+from evidencebench.files.places import hold, lies_at, lock_of
 from evidencebench.provenance import differences
 
 _MOST_LINE_BYTES = 256 << 20
@@ -292,10 +292,7 @@ class Journal:
         self._file.close()
 
     def lies_at(self, path: Path) -> bool:
-        try:
-            return os.path.samestat(path.lstat(), os.fstat(self._file.fileno()))
-        except OSError:
-            return False
+        return lies_at(path, self._file.fileno())
 
     def append(self, line: bytes) -> None:
         """Write one line, given without its line end."""

@@ -138,27 +138,35 @@ class Decided:
 
     def people_of(self, sentence: int) -> list[str]:
         """Return who accepts a sentence."""
-        return [side.person for side in (*self.sides, *self.undecided) if sentence in side.decision.accepted]
+        return [side.person for side in self._all if sentence in side.decision.accepted]
 
     def notes(self) -> str:
         """Return what people noted, with their names where several did."""
-        noted = [side for side in (*self.sides, *self.undecided) if side.decision.note]
+        noted = [side for side in self._all if side.decision.note]
         if len(noted) == 1:
             return noted[0].decision.note
         return "; ".join(f"{side.person}: {side.decision.note}" for side in noted)
 
     @property
     def accepted_by_any(self) -> list[int]:
-        return sorted({index for side in (*self.sides, *self.undecided) for index in side.decision.accepted})
+        return _accepted(self._all)
+
+    @property
+    def _all(self) -> Sequence[Side]:
+        return (*self.sides, *self.undecided)
 
     @property
     def _named(self) -> list[int]:
-        return sorted({index for side in self.sides for index in side.decision.accepted})
+        return _accepted(self.sides)
 
     @property
     def _by_most(self) -> tuple[int, ...]:
         votes = [side.decision.accepted for side in self.sides]
         return tuple(index for index in self._named if 2 * sum(index in vote for vote in votes) > len(votes))
+
+
+def _accepted(sides: Sequence[Side]) -> list[int]:
+    return sorted({index for side in sides for index in side.decision.accepted})
 
 
 def decided_cells(people: Mapping[str, Mapping[str, Decision]], agreed: Mapping[str, Decision]) -> dict[str, Decided]:
