@@ -31,6 +31,7 @@ from evidencebench.errors import RunError as RunError
 from evidencebench.errors import RunFormatError as RunFormatError
 from evidencebench.errors import RunMismatchError as RunMismatchError
 from evidencebench.errors import StaleError as StaleError
+from evidencebench.errors import UnopenedError as UnopenedError
 from evidencebench.errors import StopError as StopError
 from evidencebench.errors import SystemSpecError as SystemSpecError
 from evidencebench.errors import TaskError as TaskError
@@ -248,11 +249,18 @@ from evidencebench.runs.header import DataHeader as DataHeader
 from evidencebench.runs.header import QueryControl as QueryControl
 from evidencebench.runs.header import RunHeader as RunHeader
 from evidencebench.runs.header import SystemHeader as SystemHeader
+from evidencebench.runs.answers import ANSWERS as ANSWERS
+from evidencebench.runs.answers import DecisionAnswer as DecisionAnswer
+from evidencebench.runs.answers import MarksAnswer as MarksAnswer
+from evidencebench.runs.answers import RankingAnswer as RankingAnswer
+from evidencebench.runs.answers import RatingsAnswer as RatingsAnswer
+from evidencebench.runs.answers import Reference as Reference
+from evidencebench.runs.answers import header_of as header_of
+from evidencebench.runs.people import AnswerFolder as AnswerFolder
+from evidencebench.runs.people import TOGETHER as TOGETHER
+from evidencebench.runs.people import picks_folder as picks_folder
 from evidencebench.runs.people import Clock as Clock
 from evidencebench.runs.people import MAX_NAME_LENGTH as MAX_NAME_LENGTH
-from evidencebench.runs.people import PeopleFolder as PeopleFolder
-from evidencebench.runs.people import Person as Person
-from evidencebench.runs.people import Picks as Picks
 from evidencebench.runs.people import checked_name as checked_name
 from evidencebench.runs.people import checked_picks as checked_picks
 from evidencebench.runs.people import file_stem as file_stem
@@ -618,11 +626,9 @@ from evidencebench.construction.people.agreement import equivalence_at as equiva
 from evidencebench.construction.people.agreement import jackknife as jackknife
 from evidencebench.construction.people.agreement import report_answers as report_answers
 from evidencebench.construction.people.agreement import studentised as studentised
-from evidencebench.construction.people.answers import AnnotationFolder as AnnotationFolder
+from evidencebench.construction.people.answers import Annotation as Annotation
 from evidencebench.construction.people.answers import Annotations as Annotations
-from evidencebench.construction.people.answers import TOGETHER as TOGETHER
-from evidencebench.construction.people.answers import TaskAnnotation as TaskAnnotation
-from evidencebench.construction.people.answers import Verdict as Verdict
+from evidencebench.construction.people.answers import annotation_folder as annotation_folder
 from evidencebench.construction.people.answers import verdict_folder as verdict_folder
 from evidencebench.construction.people.exchange import TOOLS as TOOLS
 from evidencebench.construction.people.exchange import keep_answers as keep_answers
@@ -670,9 +676,10 @@ from evidencebench.construction.writing import hypotheses_step as hypotheses_ste
 # The desk of a review, without its page.
 from evidencebench.review.decisions import DECISIONS as DECISIONS
 from evidencebench.review.decisions import Decided as Decided
-from evidencebench.review.decisions import Decision as Decision
-from evidencebench.review.decisions import DecisionFolder as DecisionFolder
 from evidencebench.review.decisions import Side as Side
+from evidencebench.review.decisions import decision_folder as decision_folder
+from evidencebench.review.decisions import found_again as found_again
+from evidencebench.review.desk import PaperText as PaperText
 from evidencebench.review.desk import Desk as Desk
 from evidencebench.review.desk import DeskPaper as DeskPaper
 from evidencebench.review.desk import open_desk as open_desk

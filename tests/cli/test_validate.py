@@ -7,7 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from doors import AnnotationFolder, Judging, TaskAnnotation, TaskSort, marked_aspects, read_tasks
+from doors import (
+    Annotation,
+    Judging,
+    MarksAnswer,
+    RatingsAnswer,
+    TaskSort,
+    annotation_folder,
+    marked_aspects,
+    read_tasks,
+)
 from evidencebench import Draft, write_dataset
 from kit.command_line import SAMPLE, Command
 from kit.trial_constructions import write_drafts
@@ -91,17 +100,17 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
 def answer(sort: TaskSort, says: dict[str, float]) -> None:
     """Answer all tasks as people who say with a chance what the labels say, and else the contrary."""
     tasks = read_tasks(f"people/{sort}.jsonl")
-    folder = AnnotationFolder(Path("people", sort), tasks)
+    folder = annotation_folder(Path("people", sort), tasks)
     for name, chance in says.items():
         drawn = random.Random(name)
         for task in tasks.records:
             sources, is_result = LABELS.get((task.paper_id, task.aspect), ({0}, True))
-            given = TaskAnnotation(task=task.id, is_done=True, sentences=tuple(sorted(sources)))
+            given: Annotation = MarksAnswer(id=task.id, is_done=True, sentences=tuple(sorted(sources)))
             if tasks.header.criteria:
                 label = is_result if task.number is None else task.number in sources
                 ratings = {one.name: label is (drawn.random() < chance) for one in tasks.header.criteria}
-                given = TaskAnnotation(task=task.id, is_done=True, ratings=ratings)
-            folder.append(name, given)
+                given = RatingsAnswer(id=task.id, is_done=True, ratings=ratings)
+            folder.save(name, given)
 
 
 def test_every_sort_is_reported_with_exact_shares_by_what_the_labels_say(command: Command) -> None:
@@ -129,8 +138,8 @@ def test_every_sort_is_reported_with_exact_shares_by_what_the_labels_say(command
     assert pairs[1]["measures"]["kappa"]["value"] == 1.0
     for path in Path("people/pairs").iterdir():
         path.unlink()
-    begun = TaskAnnotation(task=read_tasks("people/pairs.jsonl").records[0].id, ratings={})
-    AnnotationFolder(Path("people/pairs"), read_tasks("people/pairs.jsonl")).append("Ada", begun)
+    begun = RatingsAnswer(id=read_tasks("people/pairs.jsonl").records[0].id, ratings={})
+    annotation_folder(Path("people/pairs"), read_tasks("people/pairs.jsonl")).save("Ada", begun)
     partly = command(f"{CALL} --report --draws 200 --json")
     assert list(partly.json) == ["sentences", "results", "hypotheses", "aspects", "warnings"]
     assert partly.json["warnings"] == ["people/pairs.jsonl: expected answers, but no annotator is done with a task"]
@@ -142,14 +151,14 @@ def test_a_decision_is_compared_with_the_labels(command: Command) -> None:
     drawn = command(f"{CALL} --seed 5 --for csv --json").json
     assert (drawn["n_tasks"], drawn["header"]["population"]) == (9, {"papers": 9})
     tasks = read_tasks("people/sentences.jsonl")
-    folder = AnnotationFolder(Path("people/sentences"), tasks)
+    folder = annotation_folder(Path("people/sentences"), tasks)
     for name in ("Ada", "Bo"):
         for number, task in enumerate(tasks.records):
             marks = (1,) if number == 0 and name == "Bo" else LABELS[task.paper_id, task.aspect][0]
-            folder.append(name, TaskAnnotation(task=task.id, sentences=tuple(sorted(marks)), is_done=number < 8))
+            folder.save(name, MarksAnswer(id=task.id, sentences=tuple(sorted(marks)), is_done=number < 8))
     first = tasks.records[0]
     sources = tuple(sorted(LABELS[first.paper_id, first.aspect][0]))
-    folder.decide("Cleo", TaskAnnotation(task=first.id, sentences=sources, is_done=True))
+    folder.agree("Cleo", MarksAnswer(id=first.id, sentences=sources, is_done=True))
     found = command(f"{CALL} --report --draws 200 --json").json["sentences"]["criteria"][0]["agreement"]["pairs"]
     pairs = {(one["first"], one["second"]): one for one in found}
     assert set(pairs) == {("Ada", "Bo"), ("Ada", "model"), ("Bo", "model"), ("people together", "model")}
@@ -179,8 +188,8 @@ def test_a_work_folder_has_a_place_of_its_own_and_the_labels_of_today(tmp_path: 
     tasks = read_tasks(work / "validation" / "sentences.jsonl")
     (task,) = tasks.records
     held = sources[texts.index(task.aspect)]
-    folder = AnnotationFolder(work / "validation" / "sentences", tasks)
-    folder.append("Ada", TaskAnnotation(task=task.id, sentences=tuple(sorted(held)), is_done=True))
+    folder = annotation_folder(work / "validation" / "sentences", tasks)
+    folder.save("Ada", MarksAnswer(id=task.id, sentences=tuple(sorted(held)), is_done=True))
     found = command(f"construct validate {work} --report --draws 100 --json").json["sentences"]["criteria"][0]
     assert {one["rater"]: one["n_yes"] for one in found["counts"]} == {"Ada": len(held), "model": len(held) - 1}
     (marked,) = marked_aspects(work)

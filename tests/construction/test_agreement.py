@@ -22,23 +22,24 @@ from doors import (
     LABELS,
     MISSING,
     TOGETHER,
-    AnnotationFolder,
     Annotations,
     AnnotationTask,
     FileDigest,
     Labelled,
     Marks,
+    MarksAnswer,
     PairSort,
     PairStatistic,
     PeopleError,
+    RatingsAnswer,
     RunMismatchError,
     StudentisedDraws,
-    TaskAnnotation,
     TasksFile,
     TasksHeader,
     UndefinedScoreError,
     ValidationReport,
     agreement_of,
+    annotation_folder,
     collect_marks,
     compare_raters,
     disagreements_in,
@@ -114,7 +115,7 @@ class Study:
         return Annotations(
             by_annotator={
                 name: {
-                    task.id: TaskAnnotation(task=task.id, sentences=tuple(sorted(marked)), is_done=True)
+                    task.id: MarksAnswer(id=task.id, sentences=tuple(sorted(marked)), is_done=True)
                     for task, marked in zip(self.tasks.records, given, strict=True)
                     if marked is not None
                 }
@@ -211,7 +212,7 @@ def test_alpha_of_several_raters_is_that_of_krippendorffs_library(drawn: list[li
 
 def test_people_and_the_model_are_compared_on_what_both_judged(study: Study) -> None:
     given = study.annotations({"Ada": [(2,), (2,), (2,), None], "Bo": [(2,), (3,), None, None]})
-    drafted = TaskAnnotation(task="task_3", sentences=(1,), is_done=False)  # which counts nothing
+    drafted = MarksAnswer(id="task_3", sentences=(1,), is_done=False)  # which counts nothing
     by_annotator = {**given.by_annotator, "Bo": {**given.by_annotator["Bo"], "task_3": drafted}}
     marks = collect_marks(study.tasks.records, Annotations(by_annotator=by_annotator), labels=study.labels)
     found = compare_raters(marks, FEW, 0.05)
@@ -248,7 +249,7 @@ def test_a_team_marks_what_at_least_half_of_its_members_mark(study: Study) -> No
 
 def test_what_people_say_together_is_compared_with_the_model(study: Study) -> None:
     given = study.annotations({"Ada": [(2,), (2,), (1, 5), (2,)], "Bo": [(2,), (3,), (1,), None]})
-    decision = TaskAnnotation(task="task_1", sentences=(2,), is_done=True, decided_by="Cleo")
+    decision = MarksAnswer(id="task_1", sentences=(2,), is_done=True, by="Cleo")
     adjudicated = replace(given, adjudicated={"task_1": decision})
     marks = collect_marks(study.tasks.records, adjudicated, labels=study.labels)
     found = compare_raters(marks, FEW, 0.05)
@@ -318,12 +319,12 @@ def test_tasks_whose_aspect_has_no_labels_any_more_are_left_out(study: Study, tm
 def test_what_people_marked_is_what_was_decided_or_else_most_of_them(drawn: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         study = study_at(Path(temporary), marked_papers(4))
-        folder = AnnotationFolder(Path(temporary, "sentences"), study.tasks)
+        folder = annotation_folder(Path(temporary, "sentences"), study.tasks)
         for name, marks in zip(("Ada", "Bo", "Cy"), zip(*drawn, strict=True), strict=True):
             for task, sentences in zip(study.tasks.records, marks, strict=True):
                 if sentences is not None:
-                    folder.append(name, TaskAnnotation(task=task.id, sentences=sentences, is_done=True))
-        folder.decide("Dee", TaskAnnotation(task="task_3", sentences=(7,), is_done=True))
+                    folder.save(name, MarksAnswer(id=task.id, sentences=sentences, is_done=True))
+        folder.agree("Dee", MarksAnswer(id="task_3", sentences=(7,), is_done=True))
         Path(temporary, "tasks.jsonl").rename(Path(temporary, "sentences.jsonl"))
         found = {one.paper: one for one in marked_aspects(str(study.dataset.path), Path(temporary))}
     for task, said in zip(study.tasks.records, drawn, strict=True):
@@ -381,7 +382,7 @@ def test_ratings_are_counted_by_what_the_labels_say_and_by_rater(drawn: list[tup
         labels = study.labels
     by_annotator = {
         f"rater {n}": {
-            task: TaskAnnotation(task=task, ratings={"holds": said}, is_done=True)
+            task: RatingsAnswer(id=task, ratings={"holds": said}, is_done=True)
             for task, given in zip(asked.by_id, drawn, strict=True)
             if (said := given[n]) is not None
         }

@@ -17,6 +17,7 @@ from doors import (
     AuditedMiss,
     AuditedRun,
     AuditReport,
+    DecisionAnswer,
     Floats,
     MissesFile,
     PeopleError,
@@ -24,7 +25,6 @@ from doors import (
     RunMismatchError,
     UndefinedScoreError,
     UnreadableError,
-    Verdict,
     audit_report,
     bootstrap,
     corrected_score,
@@ -153,7 +153,7 @@ def test_a_miss_that_no_selection_could_do_without_is_told_to_the_auditor(
     write_misses(tmp_path / "misses.jsonl", header, misses)
     drawn = read_misses(tmp_path / "misses.jsonl")
     for miss in misses:
-        verdict_folder(tmp_path / "audit", drawn).append("Ada", Verdict(task=miss.id, cause="missed"))
+        verdict_folder(tmp_path / "audit", drawn).save("Ada", DecisionAnswer(id=miss.id, choice="missed"))
     n_limited = audit_report(drawn, tmp_path / "audit", run, open_dataset(data)).n_limited
     assert n_limited == sum(bool(limit) for limit in found.values())
     call = f"audit report {drawn.path} --folder {tmp_path / 'audit'} --run {run} --data {data} --draws 200"
@@ -227,7 +227,7 @@ def judge(misses: MissesFile) -> Judge:
     def said(auditor: str, causes: dict[str, str]) -> None:
         for miss in misses.records:
             if miss.aspect_id in causes:
-                verdicts.append(auditor, Verdict(task=miss.id, cause=causes[miss.aspect_id], note="Why."))
+                verdicts.save(auditor, DecisionAnswer(id=miss.id, choice=causes[miss.aspect_id], note="Why."))
 
     return said
 
@@ -286,18 +286,18 @@ def test_another_run_or_other_data_are_refused_and_so_is_an_empty_folder(misses:
 def test_verdicts_that_do_not_fit_are_refused(misses: MissesFile) -> None:
     verdicts = verdict_folder(Path("audit"), misses)
     first = misses.records[0].id
-    wrong = {
-        Verdict(task="miss_99", cause="missed"): "'miss_99'.*look like",
-        Verdict(task=first, cause="mised"): "'mised'.*'missed'",
-        Verdict(task=first, cause="other_fault", note=" "): "needs a note",
-        Verdict(task=first, cause="missed", note="a" * 5_001): "5001",
-    }
-    for verdict, message in wrong.items():
+    wrong = [
+        (DecisionAnswer(id="miss_99", choice="missed"), "'miss_99'.*look like"),
+        (DecisionAnswer(id=first, choice="mised"), "'mised'.*'missed'"),
+        (DecisionAnswer(id=first, choice="other_fault", note=" "), "needs a note"),
+        (DecisionAnswer(id=first, choice="missed", note="a" * 5_001), "5001"),
+    ]
+    for verdict, message in wrong:
         with pytest.raises(PeopleError, match=message):
-            verdicts.append("Ada", verdict)
-    verdicts.append("Ada", Verdict(task=first, cause="missed"))
-    verdicts.append("Ada", Verdict(task=first, revision=2))
-    assert verdicts.answers_of("Ada")[first].cause == ""  # taken back
+            verdicts.save("Ada", verdict)
+    verdicts.save("Ada", DecisionAnswer(id=first, choice="missed"))
+    verdicts.save("Ada", DecisionAnswer(id=first, revision=2))
+    assert verdicts.answers_of("Ada")[first].choice == ""  # taken back
 
 
 def test_the_commands_say_what_is_audited_and_what_is_not(misses: MissesFile, judge: Judge, command: Command) -> None:

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 from doors import (
     TOOLS,
-    AnnotationFolder,
+    Annotation,
+    Annotations,
     AnnotationTask,
+    AnswerFolder,
     AspectLabels,
     CitedPassage,
     Criterion,
@@ -27,16 +29,18 @@ from doors import (
     FileDigest,
     Judging,
     JudgingRound,
+    MarksAnswer,
     PeopleError,
+    RatingsAnswer,
     RunFormatError,
     RunMismatchError,
     StaleError,
-    TaskAnnotation,
     TasksFile,
     TasksHeader,
     TaskSort,
     UnreadableError,
     WindowVote,
+    annotation_folder,
     draw_tasks,
     keep_answers,
     read_labels,
@@ -237,12 +241,17 @@ def tasks_at(path: Path, header: TasksHeader = MARKING) -> TasksFile:
     return read_tasks(path)
 
 
-def folder_at(path: Path, header: TasksHeader = MARKING) -> AnnotationFolder:
-    return AnnotationFolder(path / "people", tasks_at(path / "tasks.jsonl", header), clock=lambda: NOON)
+def folder_at(path: Path, header: TasksHeader = MARKING) -> AnswerFolder[Annotation]:
+    return annotation_folder(path / "people", tasks_at(path / "tasks.jsonl", header), clock=lambda: NOON)
 
 
-def marked(*sentences: int, task: str = "task_1", revision: int = 1, is_done: bool = True) -> TaskAnnotation:
-    return TaskAnnotation(task=task, sentences=sentences, revision=revision, is_done=is_done)
+def marks_in(answer: Annotation) -> tuple[int, ...]:
+    assert isinstance(answer, MarksAnswer)
+    return answer.sentences
+
+
+def marked(*sentences: int, task: str = "task_1", revision: int = 1, is_done: bool = True) -> MarksAnswer:
+    return MarksAnswer(id=task, sentences=sentences, revision=revision, is_done=is_done)
 
 
 any_text = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -273,52 +282,52 @@ def test_the_last_action_of_a_task_counts(actions: list[tuple[str, AnnotationTas
         expected: dict[str, dict[str, tuple[int, ...]]] = {}
         for name, task, sentences in actions:
             revision = getattr(folder.answers_of(name).get(task.id), "revision", 0) + 1
-            folder.append(name, marked(*sorted(sentences), task=task.id, revision=revision))
+            folder.save(name, marked(*sorted(sentences), task=task.id, revision=revision))
             expected.setdefault(name, {})[task.id] = tuple(sorted(sentences))
-        found = folder.read().by_annotator
-        assert {n: {task: one.sentences for task, one in by.items()} for n, by in found.items()} == expected
+        found = Annotations.read(folder).by_annotator
+        assert {n: {task: marks_in(one) for task, one in by.items()} for n, by in found.items()} == expected
         assert all(one.at == NOON.isoformat() for by in found.values() for one in by.values())
 
 
 def test_a_task_that_another_tab_changed_is_refused_and_one_sent_again_is_not_written_twice(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
-    folder.append("Ada", marked(1))
+    folder.save("Ada", marked(1))
     with pytest.raises(StaleError):
-        folder.append("Ada", marked(0))
-    folder.append("Ada", marked(1))
+        folder.save("Ada", marked(0))
+    folder.save("Ada", marked(1))
     assert len(folder.path_of("Ada").read_bytes().splitlines()) == 2
 
 
 def test_a_torn_last_line_is_left_out_and_mended(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
-    folder.append("Ada", marked(1))
+    folder.save("Ada", marked(1))
     path = folder.path_of("Ada")
     whole = path.read_bytes()
-    folder.append("Ada", marked(0, task="task_2"))
+    folder.save("Ada", marked(0, task="task_2"))
     added = path.read_bytes()[len(whole) :]
     for n_bytes in range(len(added) - 1):
         path.write_bytes(whole + added[:n_bytes])
         assert set(folder.answers_of("Ada")) == {"task_1"}
-    folder.append("Ada", marked(0, task="task_2"))
+    folder.save("Ada", marked(0, task="task_2"))
     assert path.read_bytes() == whole + added
 
 
 def test_decisions_are_kept_apart_from_annotators(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
-    folder.append("adjudicated", marked(1))
-    folder.decide("Cleo", marked(0))
-    found = folder.read()
+    folder.save("adjudicated", marked(1))
+    folder.agree("Cleo", marked(0))
+    found = Annotations.read(folder)
     assert set(found.by_annotator) == {"adjudicated"}
-    assert (found.adjudicated["task_1"].sentences, found.adjudicated["task_1"].decided_by) == ((0,), "Cleo")
+    assert (marks_in(found.adjudicated["task_1"]), found.adjudicated["task_1"].by) == ((0,), "Cleo")
     assert (folder.folder / "adjudicated.jsonl").exists()
 
 
 def test_annotations_of_other_tasks_are_refused(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
-    folder.append("Ada", marked(1))
+    folder.save("Ada", marked(1))
     write_tasks(tmp_path / "tasks.jsonl", MARKING, [BREAD])
-    with pytest.raises(RunMismatchError, match=r"ada\S*\.jsonl: .*checksum.*tasks\.jsonl.*give the tasks"):
-        AnnotationFolder(folder.folder, read_tasks(tmp_path / "tasks.jsonl")).read()
+    with pytest.raises(RunMismatchError, match=r"ada\S*\.jsonl: .*checksum.*give the tasks"):
+        Annotations.read(annotation_folder(folder.folder, read_tasks(tmp_path / "tasks.jsonl")))
 
 
 @pytest.mark.parametrize(
@@ -328,18 +337,17 @@ def test_annotations_of_other_tasks_are_refused(tmp_path: Path) -> None:
         (MARKING, marked(-1), "sentence -1"),
         (MARKING, marked(1, 0), "ascending"),
         (MARKING, marked(1, task="task_9"), "'task_9'"),
-        (MARKING, TaskAnnotation(task="task_1", ratings={}), "expected marked sentences"),
-        (RATING, marked(1), "expected ratings"),
-        (RATING, TaskAnnotation(task="task_1", ratings={"nice": True}), "'nice'"),
-        (RATING, TaskAnnotation(task="task_1", ratings={}, is_done=True), "not rated"),
+        (RATING, marked(1), "another form"),
+        (RATING, RatingsAnswer(id="task_1", ratings={"nice": True}), "'nice'"),
+        (RATING, RatingsAnswer(id="task_1", ratings={}, is_done=True), "not rated"),
     ],
 )
 def test_an_annotation_that_names_what_is_not_there_is_refused(
-    tmp_path: Path, header: TasksHeader, annotation: TaskAnnotation, words: str
+    tmp_path: Path, header: TasksHeader, annotation: Annotation, words: str
 ) -> None:
     folder = folder_at(tmp_path, header)
     with pytest.raises(PeopleError, match=words):
-        folder.append("Ada", annotation)
+        folder.save("Ada", annotation)
     assert not folder.folder.exists()
 
 
@@ -415,18 +423,18 @@ def fill_label_studio(tasks: TasksFile, marked: Marked) -> bytes:
 FILLED: dict[str, Callable[[TasksFile, Marked], bytes]] = {"csv": fill_sheet, "label-studio": fill_label_studio}
 
 
-def anew(folder: Path, tasks: TasksFile) -> AnnotationFolder:
+def anew(folder: Path, tasks: TasksFile) -> AnswerFolder[Annotation]:
     """Return a folder that nobody has answered in."""
-    return AnnotationFolder(Path(tempfile.mkdtemp(dir=folder)), tasks, clock=lambda: NOON)
+    return annotation_folder(Path(tempfile.mkdtemp(dir=folder)), tasks, clock=lambda: NOON)
 
 
 def read_back(folder: Path, tasks: TasksFile, content: bytes) -> Marked:
     path, answers = folder / "Ada", anew(folder, tasks)
     path.write_bytes(content)
-    keep_answers([path], answers)
-    found = answers.read().by_annotator
+    keep_answers([path], tasks, answers)
+    found = Annotations.read(answers).by_annotator
     assert set(found) <= {"Ada"}
-    return {task: one.sentences or () for task, one in found.get("Ada", {}).items() if one.is_done}
+    return {task: marks_in(one) for task, one in found.get("Ada", {}).items() if one.is_done}
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=9) | st.sampled_from(HOSTILE)
@@ -492,9 +500,9 @@ def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
     for content in (sheet.getvalue(), json.dumps(items)):
         (tmp_path / "Ada").write_text(content)
         answers = anew(tmp_path, tasks)
-        keep_answers([tmp_path / "Ada"], answers)
-        ((_, found),) = answers.read().by_annotator.items()
-        assert {task: one.ratings for task, one in found.items() if one.is_done} == said
+        keep_answers([tmp_path / "Ada"], tasks, answers)
+        ((_, found),) = Annotations.read(answers).by_annotator.items()
+        assert {t: one.ratings for t, one in found.items() if one.is_done and isinstance(one, RatingsAnswer)} == said
 
 
 def test_the_last_of_two_submissions_counts_without_a_sentence_that_a_mark_only_touches_and_a_skipped_one_does_not(
@@ -507,7 +515,7 @@ def test_the_last_of_two_submissions_counts_without_a_sentence_that_a_mark_only_
     later["result"][0]["value"] |= {"end": "5", "endOffset": 0}
     items[1]["annotations"][0]["was_cancelled"] = True
     assert read_back(tmp_path, tasks, json.dumps(items).encode()) == {"task_0": (3, 4)}
-    _, problems = keep_answers([tmp_path / "Ada"], anew(tmp_path, tasks))
+    _, problems = keep_answers([tmp_path / "Ada"], tasks, anew(tmp_path, tasks))
     assert any("skipped: 1" in problem for problem in problems)
     assert any("nobody has submitted: 1" in problem for problem in problems)
 
@@ -516,7 +524,7 @@ def test_what_is_missing_in_a_sheet_is_counted(tmp_path: Path) -> None:
     tasks = sheet_tasks(tmp_path, ("a", "b", "c"))
     lines = fill_sheet(tasks, {"task_0": (1,), "task_1": (0,)}).decode().splitlines(keepends=True)
     assert read_back(tmp_path, tasks, "".join(lines[:3] + lines[4:]).encode()) == {"task_1": (0,)}
-    _, problems = keep_answers([tmp_path / "Ada"], anew(tmp_path, tasks))
+    _, problems = keep_answers([tmp_path / "Ada"], tasks, anew(tmp_path, tasks))
     assert any("rows missing: left out: 1" in problem for problem in problems)
     assert any("without any filled cell: not done: 1" in problem for problem in problems)
 
@@ -564,7 +572,7 @@ def test_answers_of_a_tool_are_kept_once_and_a_changed_one_is_a_revision(tmp_pat
 
     def kept(marked: Marked) -> Counter[str]:
         file.write_bytes(FILLED[tool](tasks, marked))
-        return keep_answers([file], answers)[0]
+        return keep_answers([file], tasks, answers)[0]
 
     first: Marked = {"task_0": (1,), "task_1": ()}
     assert kept(first) == {"new": 2, "changed": 0, "unchanged": 0}
@@ -573,27 +581,27 @@ def test_answers_of_a_tool_are_kept_once_and_a_changed_one_is_a_revision(tmp_pat
     assert answers.path_of("Ada").read_bytes() == journal
     assert kept({"task_0": (2,), "task_2": (0,)}) == {"new": 1, "changed": 1, "unchanged": 0}
     found = answers.answers_of("Ada")
-    assert {task: (one.sentences, one.revision) for task, one in found.items()} == {
+    assert {task: (marks_in(one), one.revision) for task, one in found.items()} == {
         "task_0": ((2,), 2),
         "task_1": ((), 1),  # that a file leaves out stays
         "task_2": ((0,), 1),
     }
-    assert {(one.at, one.is_imported, one.is_done) for one in found.values()} == {(NOON.isoformat(), True, True)}
+    assert {(one.at, bool(one.by), one.is_done) for one in found.values()} == {(NOON.isoformat(), True, True)}
 
 
 def test_no_answer_that_was_given_in_the_app_is_replaced_and_then_nothing_of_the_file_is_kept(tmp_path: Path) -> None:
     tasks = sheet_tasks(tmp_path)
     answers, sheet = anew(tmp_path, tasks), tmp_path / "Ada.csv"
-    answers.append("Ada", marked(0, task="task_0"))
+    answers.save("Ada", marked(0, task="task_0"))
     sheet.write_bytes(fill_sheet(tasks, {"task_0": (1,), "task_1": (1,)}))
     with pytest.raises(PeopleError, match=r"'Ada'.*'task_0'.*app; change it"):
-        keep_answers([sheet], answers)
+        keep_answers([sheet], tasks, answers)
     assert set(answers.answers_of("Ada")) == {"task_0"}
     sheet.write_bytes(fill_sheet(tasks, {"task_0": (0,), "task_1": (1,)}))
-    assert keep_answers([sheet], answers)[0] == {"new": 1, "changed": 0, "unchanged": 1}
-    answers.append("Ada", marked(2, task="task_1", revision=2))  # in the app, behind the file
+    assert keep_answers([sheet], tasks, answers)[0] == {"new": 1, "changed": 0, "unchanged": 1}
+    answers.save("Ada", marked(2, task="task_1", revision=2))  # in the app, behind the file
     with pytest.raises(PeopleError, match="'task_1'"):
-        keep_answers([sheet], answers)
+        keep_answers([sheet], tasks, answers)
 
 
 def test_files_that_contradict_each_other_or_name_another_rater_are_refused(tmp_path: Path) -> None:
@@ -603,18 +611,18 @@ def test_files_that_contradict_each_other_or_name_another_rater_are_refused(tmp_
         file.parent.mkdir()
         file.write_bytes(fill_sheet(tasks, {"task_0": (number,), "task_1": ()}))
     with pytest.raises(RunFormatError, match=r"second.*'Ada'.*'task_0'.*once"):
-        keep_answers(files, answers)
+        keep_answers(files, tasks, answers)
     model = tmp_path / "model.csv"
     model.write_bytes(files[0].read_bytes())
     with pytest.raises(PeopleError, match="'model'"):
-        keep_answers([files[0], model], answers)
+        keep_answers([files[0], model], tasks, answers)
     with pytest.raises(UnreadableError):
-        keep_answers([tmp_path / "nothing.csv"], answers)
+        keep_answers([tmp_path / "nothing.csv"], tasks, answers)
     (nobody := tmp_path / f"{tasks.path.stem}.csv").write_bytes(files[0].read_bytes())
     with pytest.raises(RunFormatError, match=r"line 2: .*name the file"):
-        keep_answers([nobody], answers)
-    assert answers.read().by_annotator == {}
-    assert keep_answers([files[0], files[0]], answers)[0]["new"] == 2
+        keep_answers([nobody], tasks, answers)
+    assert Annotations.read(answers).by_annotator == {}
+    assert keep_answers([files[0], files[0]], tasks, answers)[0]["new"] == 2
 
 
 @pytest.mark.parametrize(
@@ -624,4 +632,4 @@ def test_files_of_another_sort_are_refused(tmp_path: Path, content: bytes) -> No
     tasks = sheet_tasks(tmp_path)
     (tmp_path / "x").write_bytes(content)
     with pytest.raises((RunFormatError, RunMismatchError, UnreadableError)):
-        keep_answers([tmp_path / "x"], anew(tmp_path, tasks))
+        keep_answers([tmp_path / "x"], tasks, anew(tmp_path, tasks))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from doors import DecisionFolder, Desk, DeskAnswer, DeskPaper, ReviewTable, open_desk, system_key
+from doors import Desk, DeskAnswer, DeskPaper, ReviewTable, decision_folder, open_desk, system_key
 from evidencebench import InProcess, make_system
 from kit.patience import MOST_SECONDS
 from kit.printing import BOLD, Sheet
@@ -57,14 +57,14 @@ def filled(folder: Path, system: str = "finder", *, is_blind: bool = False, **op
     desk.fill(InProcess(), make_system(system, seed=0))
     desk.wait(MOST_SECONDS)
     desk.close()
-    return ReviewTable(desk, DecisionFolder(desk.folder), is_blind=is_blind)
+    return ReviewTable(desk, decision_folder(desk.folder), is_blind=is_blind)
 
 
 def decide(table: ReviewTable, person: str, cell: str, decision: str, *accepted: int, note: str = "") -> None:
     """Let a person decide, behind what the person said of the cell before."""
     before = table.answer(person, cell)
     revision = int(str(before["revision"])) + 1 if before else 1
-    answer = DeskAnswer(task=cell, decision=decision, accepted=accepted, note=note, revision=revision)  # type: ignore[arg-type]
+    answer = DeskAnswer(id=cell, decision=decision, accepted=accepted, note=note, revision=revision)  # type: ignore[arg-type]
     table.save(person, answer)
 
 

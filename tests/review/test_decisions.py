@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from doors import (
     DECISIONS,
     Decided,
-    Decision,
-    DecisionFolder,
+    DecisionAnswer,
     DeskAnswer,
     PeopleError,
+    Reference,
     ReviewTable,
     Side,
     StaleError,
+    decision_folder,
     nominal_agreement,
     report_review,
 )
@@ -40,12 +41,12 @@ def refusing_table(tmp_path_factory: pytest.TempPathFactory) -> ReviewTable:
 
 
 def test_two_tabs_do_not_overwrite_each_other_and_a_repeated_answer_is_one(table: ReviewTable) -> None:
-    first = DeskAnswer(task="0.0", decision="increase", accepted=(2,))
+    first = DeskAnswer(id="0.0", decision="increase", accepted=(2,))
     kept = table.save("Ada", first)
     assert table.save("Ada", first) == kept  # the reply was lost
     with pytest.raises(StaleError):
-        table.save("Ada", DeskAnswer(task="0.0", decision="decrease"))
-    assert table.save("Ada", DeskAnswer(task="0.0", decision="decrease", revision=2))["revision"] == 2
+        table.save("Ada", DeskAnswer(id="0.0", decision="decrease"))
+    assert table.save("Ada", DeskAnswer(id="0.0", decision="decrease", revision=2))["revision"] == 2
 
 
 def test_a_journal_torn_anywhere_in_its_last_line_keeps_all_before_it(table: ReviewTable) -> None:
@@ -56,24 +57,24 @@ def test_a_journal_torn_anywhere_in_its_last_line_keeps_all_before_it(table: Rev
     last = whole.rstrip(b"\n").rfind(b"\n") + 1
     for cut in range(last, len(whole) - 1, 7):
         journal.write_bytes(whole[:cut])
-        again = DecisionFolder(table.desk.folder)
+        again = decision_folder(table.desk.folder)
         assert [answer.revision for answer in again.answers_of("Ada").values()] == [2]
-    saved = ReviewTable(table.desk, DecisionFolder(table.desk.folder))
+    saved = ReviewTable(table.desk, decision_folder(table.desk.folder))
     decide(saved, "Ada", "0.0", "unclear", 4)
-    assert [answer.accepted for answer in DecisionFolder(table.desk.folder).answers_of("Ada").values()] == [(4,)]
+    assert [answer.accepted for answer in decision_folder(table.desk.folder).answers_of("Ada").values()] == [(4,)]
 
 
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (DeskAnswer(task="9.0"), "'9.0'"),
-        (DeskAnswer(task="x"), "'x'"),
-        (DeskAnswer(task="2.0"), "not read"),
-        (DeskAnswer(task="0.0", accepted=(99,)), r"sentence 99: .*0\.\.4"),
-        (DeskAnswer(task="0.0", accepted=(2, 1)), "ascending"),
-        (DeskAnswer(task="0.0", accepted=(2,), rejected=(2,)), "both"),
-        (DeskAnswer(task="0.0", of="another"), "load the page again"),
-        (DeskAnswer(task="0.0", note="x" * 5001), "5000"),
+        (DeskAnswer(id="9.0"), "'9.0'"),
+        (DeskAnswer(id="x"), "'x'"),
+        (DeskAnswer(id="2.0"), "not read"),
+        (DeskAnswer(id="0.0", accepted=(99,)), r"sentence 99: .*0\.\.4"),
+        (DeskAnswer(id="0.0", accepted=(2, 1)), "ascending"),
+        (DeskAnswer(id="0.0", accepted=(2,), rejected=(2,)), "both"),
+        (DeskAnswer(id="0.0", of="another"), "load the page again"),
+        (DeskAnswer(id="0.0", note="x" * 5001), "5000"),
     ],
 )
 def test_what_fits_no_cell_is_refused(refusing_table: ReviewTable, answer: DeskAnswer, told: str) -> None:
@@ -82,7 +83,10 @@ def test_what_fits_no_cell_is_refused(refusing_table: ReviewTable, answer: DeskA
 
 
 def sides(*decided: tuple[str, set[int]]) -> Decided:
-    made = [Decision(task="t", decision=name, accepted=tuple(sorted(of))) for name, of in decided]  # type: ignore[arg-type]
+    made = [
+        DecisionAnswer(id="t", choice=name, evidence=tuple(Reference(index=n, quotation=str(n)) for n in sorted(of)))
+        for name, of in decided
+    ]
     return Decided(sides=[Side(str(number), one) for number, one in enumerate(made)], agreed=None)
 
 
@@ -100,18 +104,19 @@ def test_while_blind_nobody_sees_another_and_disputes_are_resolved_afterwards(tm
     cell = cell_of(blind, "paper_0.txt")
     decide(blind, "Ada", cell, "increase", 2)
     decide(blind, "Bo", cell, "decrease", 2)
-    assert (blind.others("Ada", cell), blind.disputes()) == ([], [])
+    assert (blind.others("Ada", cell), blind.disputes("Zed")) == ([], [])
     assert not any(shown["disputed"] or shown["agreed"] for _, _, shown in blind.queue("Ada")["cells"])  # type: ignore[attr-defined]
 
     seen = filled(folder, "bm25")
-    (dispute,) = seen.disputes()
+    (dispute,) = seen.disputes("Zed")
     assert [side["decision"] for side in dispute["sides"]] == ["increase", "decrease"]
     assert [side["person"] for side in seen.others("Ada", cell)] == ["Bo"]
+    seen.others("Bo", cell)
     decide(seen, "Bo", cell, "increase", 2)  # after having seen Ada's
     report = report_review(seen, RESAMPLING)
     assert (report.pairs[0].n_cells, report.pairs[0].n_differing) == (1, 1)  # that of the blind answers
 
-    seen.save("Cy", DeskAnswer(task=cell, decision="no_difference", accepted=(3,)), is_agreed=True)
+    seen.save("Cy", DeskAnswer(id=cell, decision="no_difference", accepted=(3,)), is_agreed=True)
     agreed = seen.answer("Ada", cell, is_agreed=True)
     assert agreed is not None
     assert (agreed["decided_by"], agreed["decision"]) == ("Cy", "no_difference")

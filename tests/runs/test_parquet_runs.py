@@ -59,7 +59,7 @@ def answer_lines(draw: st.DrawFn) -> bytes:
         answer = Ranking(
             sentences=sentences, scores=draw(st.sampled_from([None, scores])), ordered=draw(st.booleans()), notes=notes
         )
-        line = encode_answer(draw(TEXTS), task, answer, answered=draw(st.none() | TEXTS))
+        line = encode_answer(draw(TEXTS), task, answer)
     return line
 
 

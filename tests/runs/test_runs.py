@@ -549,8 +549,8 @@ def test_a_limit_beyond_every_number_of_the_machine_takes_all_and_one_below_1_is
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"id": "stranger", "sentences": [1]}, "'stranger'.*header.*take the"),
-        ({"id": A, "task": "er_at_10", "sentences": [1]}, f"'{A}' for task 'er_at_10'"),
+        ({"answer": "ranking", "id": "stranger", "sentences": [1]}, "'stranger'.*header.*take the"),
+        ({"answer": "ranking", "id": A, "task": "er_at_10", "sentences": [1]}, f"'{A}' for task 'er_at_10'"),
     ],
 )
 def test_a_run_holds_no_more_than_its_header_asks_for(line: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -566,7 +566,7 @@ def test_an_answer_that_was_edited_is_told_by_its_line(system: str, tmp_path: Pa
     path = tmp_path / "run.jsonl"
     execute(system, SAMPLE, path, limit=3, tasks=[AT_10])
     lines = path.read_bytes().splitlines()
-    edited = lines[2].replace(b"[", b"[0,", 1) if b"[" in lines[2] else lines[2].replace(b"error", b"error: x", 1)
+    edited = lines[2].replace(b"[", b"[0,", 1) if b"[" in lines[2] else lines[2].replace(b"KeyError", b"NoError")
     assert edited != lines[2]
     for changed in (edited, lines[2].replace(B.encode(), b"somebody")):
         path.write_bytes(b"\n".join([*lines[:2], changed, *lines[3:]]) + b"\n")

@@ -4,13 +4,14 @@ import json
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from doors import (
     DataHeader,
     Failure,
+    QueryControl,
     RunError,
     RunFile,
     RunFormatError,
@@ -182,16 +183,17 @@ def test_a_stored_run_answers_without_a_budget_where_its_maker_did(run: Callable
 
 
 def test_a_person_is_labelled_by_name_also_when_alone(tmp_path: Path) -> None:
-    def person(name: str, hypothesis: Literal["own", "wrong"] = "own") -> RunFile:
+    def person(name: str, *, is_wrong: bool = False) -> RunFile:
         data, system = (
             DataHeader(name="", path="", sha256="0", n=1),
             SystemHeader(name="person", options={"name": name}),
         )
-        header = RunHeader(system=system, data=data, tasks=("er_at_10",), hypothesis=hypothesis)
-        return RunFile(tmp_path / f"{name} {hypothesis}.jsonl", header, {})
+        control = QueryControl(name="wrong_hypothesis") if is_wrong else None
+        header = RunHeader(system=system, data=data, tasks=("er_at_10",), control=control)
+        return RunFile(tmp_path / f"{name} {is_wrong}.jsonl", header, {})
 
     assert list(runs_by_label([person("Ada")])) == ["person(name=Ada)"]
-    both = [person("Ada"), person("Bob"), person("Bob", "wrong")]
+    both = [person("Ada"), person("Bob"), person("Bob", is_wrong=True)]
     assert list(runs_by_label(both)) == ["person(name=Ada)", "person(name=Bob)", "person(name=Bob), wrong hypothesis"]
 
 

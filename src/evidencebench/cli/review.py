@@ -19,7 +19,7 @@ from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.files.atomic import write_whole
 from evidencebench.papers.fetching import DESK_NAME
-from evidencebench.review.decisions import DECISIONS, DecisionFolder
+from evidencebench.review.decisions import DECISIONS, decision_folder
 from evidencebench.review.desk import DeskPaper, exported_names, note_export, open_desk, system_key
 from evidencebench.review.exports import SUFFIXES, export
 from evidencebench.review.report import MEASURES, ReviewReport, report_review
@@ -93,7 +93,7 @@ def review(
     papers = papers_of(folder, questions)
     desk = open_desk(folder, papers, questions, system_key(system))
     if is_report or exports:
-        table = ReviewTable(desk, DecisionFolder(desk.folder))
+        table = ReviewTable(desk, decision_folder(desk.folder))
         for file in exports:
             note_export(desk.folder, file)
             made = export(table, SUFFIXES[file.suffix.lower()])

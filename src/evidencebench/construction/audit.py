@@ -266,7 +266,7 @@ def audit_report(
     audited_run, places = _audited_run(misses, run, dataset)
     verdicts: dict[str, dict[str, Cause]] = {}  # auditor -> miss -> cause
     for name, of_auditor in verdict_folder(folder, misses).read_all().items():
-        if said := {miss: CAUSES[verdict.cause] for miss, verdict in of_auditor.items() if verdict.cause}:
+        if said := {miss: CAUSES[verdict.choice] for miss, verdict in of_auditor.items() if verdict.choice}:
             verdicts[name] = said
     if not verdicts:
         raise UnreadableError(

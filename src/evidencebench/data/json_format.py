@@ -20,7 +20,8 @@ from evidencebench.files.atomic import Output
 from evidencebench.files.disk import BROKEN_JSON, Snapshot, blocks
 from evidencebench.files.records import TextLine, lines_in, repeated_keys, start_of
 from evidencebench.query import Kind, Query, Wish
-from evidencebench.runs.run import RUNS
+from evidencebench.runs.answers import ANSWERS
+from evidencebench.runs.earlier import EARLIER_RUNS
 from evidencebench.wording import counted
 
 # Where each instance stands in a file: one pass over its bytes, nothing decoded but the ids.
@@ -357,13 +358,16 @@ def open_indexed_json(snapshot: Snapshot, index: bytes) -> JsonFile:
     return JsonFile(snapshot=snapshot, places=spans, repeated_ids=repeated_ids)
 
 
+_MOST_BEGINNING = 40  # bytes by which a run is known
+
+
 def _open_indexed(
     index: Callable[[Snapshot], tuple[Mapping[str, Span], tuple[str, ...]]], snapshot: Snapshot
 ) -> JsonFile:
     path = snapshot.path
     if not snapshot.size:
         raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
-    if snapshot.read(0, min(snapshot.size, len(RUNS.begins))) == RUNS.begins:
+    if snapshot.read(0, min(snapshot.size, _MOST_BEGINNING)).startswith((ANSWERS.begins, EARLIER_RUNS.begins)):
         raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
     try:
         places, repeated = index(snapshot)

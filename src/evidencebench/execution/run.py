@@ -40,9 +40,10 @@ from evidencebench.files.disk import PathText, file_sha256
 from evidencebench.files.records import Journal
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
-from evidencebench.runs.header import MOST_EPOCHS, QueryControl, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.answers import ANSWERS, differing_files, header_of
+from evidencebench.runs.header import MOST_EPOCHS, QueryControl, RunHeader, SystemHeader
 from evidencebench.runs.oddities import failed_warnings, repeats_warnings, short_warnings, system_warnings, warn
-from evidencebench.runs.run import RUNS, Answer, Failure, RunFile, encode_answer, read_run
+from evidencebench.runs.run import Answer, Failure, RunFile, encode_answer, read_run
 from evidencebench.system import merged_notes
 from evidencebench.version import __version__
 
@@ -165,7 +166,7 @@ def execute(
         )
     header = _header(asking, limit=limit, seed=seed, epochs=epochs)
     ids = dataset.ids[:limit]
-    with RUNS.append(path, header, overwrite=overwrite, differing=differing_runs) as journal:
+    with ANSWERS.append(path, header_of(header), overwrite=overwrite, differing=differing_files) as journal:
         run = read_run(path)
         _require_asked(run, header, ids)
         done = [epoch.done - epoch.failed if retry_failed else epoch.done for epoch in run.epochs]

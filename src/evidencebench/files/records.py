@@ -312,12 +312,12 @@ def _opened(path: Path) -> io.FileIO:
 
 
 @contextmanager
-def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterator[Journal]:
+def open_journal(path: Path, begins: bytes, *, truncate: bool = False, waits: bool = False) -> Iterator[Journal]:
     """Open a journal to append to, its torn last line repaired; made if it does not exist.
 
     ``begins`` are the first bytes of every journal of this kind: a file that begins otherwise is not ours, and is not
-    touched. ``truncate`` removes all lines. Raises `RunError` if it cannot be written, is no regular file,
-    holds something else, or another process is writing it.
+    touched. ``truncate`` removes all lines. Raises `RunError` if it cannot be written, is no regular file, holds
+    something else, or another process is writing it, unless it ``waits`` for that.
     """
     target = Path(os.path.realpath(path))  # so that a link stays a link when the file is replaced
     try:
@@ -325,7 +325,7 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
             raise RunError(
                 f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
             )
-        with hold(lock_of(target)) as is_held:
+        with hold(lock_of(target), waits=waits) as is_held:
             if not is_held:
                 raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name")
             if not _begins_as(target, begins):

@@ -1,19 +1,19 @@
-"""What people decide, in journals; disputes, and how well people agree."""
+"""What people decide of papers and questions: which cell an answer belongs to, disputes, and what counts."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-import msgspec
+from msgspec.structs import replace
 
-from evidencebench.construction.people.answers import ADJUDICATED, Answer, AnswerFolder, check_note, is_begun
 from evidencebench.errors import PeopleError
-from evidencebench.files.disk import read_bytes
-from evidencebench.files.records import Records
-from evidencebench.review.desk import DeskHeader
-from evidencebench.runs.people import Clock, checked_name, utc_now
+from evidencebench.review.desk import PaperText
+from evidencebench.runs.answers import DecisionAnswer, Reference, header_of_people
+from evidencebench.runs.people import AnswerFolder, Clock, check_note, utc_now
+from evidencebench.version import __version__
 
 DecisionName = Literal["", "increase", "decrease", "no_difference", "not_reported", "unclear"]
 DECISIONS: Mapping[str, str] = {
@@ -30,68 +30,116 @@ NAME_NO_EVIDENCE = ("", "unclear", "not_reported")
 """Decisions that need no sentence."""
 
 
-class Decision(Answer, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person says of a question in a paper; the task is `task_key` of both."""
-
-    paper: str = ""  # its file, for readers
-    question: str = ""
-    decision: DecisionName = ""
-    accepted: tuple[int, ...] = ()  # sentences, ascending, also such as were not found
-    rejected: tuple[int, ...] = ()
-    seconds: int = 0
-    tab: str = ""
-    is_blind: bool = False  # given while nobody saw what others say
-    decided_by: str = ""  # only in the journal of what was agreed
+def decision_folder(desk_folder: Path, *, clock: Clock = utc_now) -> AnswerFolder[DecisionAnswer]:
+    header = header_of_people("cells of a review")
+    return AnswerFolder(desk_folder / "people", header, _check, kind=DecisionAnswer, clock=clock)
 
 
-def task_key(text: str, question: str) -> str:
-    """Return what stands for a paper's text and a question in journals, whatever their places are."""
-    return f"{text}-{hashlib.sha256(question.encode(errors='replace')).hexdigest()[:12]}"
-
-
-def _check(decision: Decision) -> None:
+def _check(decision: DecisionAnswer) -> None:
     check_note(decision.note)
-    if decision.decision not in get_args(DecisionName):
-        raise PeopleError(f"no decision '{decision.decision}'; expected one of {', '.join(DECISIONS)}")
-    for indices in (decision.accepted, decision.rejected):
-        if list(indices) != sorted(set(indices)) or (indices and indices[0] < 0):
-            raise PeopleError(f"expected sentences ascending, each once, got {indices}")
+    if decision.choice not in get_args(DecisionName):
+        raise PeopleError(f"no decision '{decision.choice}'; expected one of {', '.join(DECISIONS)}")
+    for places in (decision.accepted, decision.rejected):
+        if list(places) != sorted(set(places)) or (places and places[0] < 0):
+            raise PeopleError(f"expected sentences ascending, each once, got {places}")
     if both := set(decision.accepted) & set(decision.rejected):
         raise PeopleError(f"sentence {min(both)} is both accepted and rejected")
 
 
-class DecisionFolder(AnswerFolder[Decision]):
-    """The journals of people, and the one of what was agreed."""
+# A paper is known by its text; where no paper has that text any more, by its DOI or PMID.
 
-    def __init__(self, desk_folder: Path, *, clock: Clock = utc_now) -> None:
-        header = DeskHeader(of="papers")
-        tasks: Records[DeskHeader, object] = Records(path=desk_folder, header=header, by_id={}, sha256="")
-        super().__init__(desk_folder / "people", tasks, Decision, _check, made_by="evidencebench review", clock=clock)
+IDENTIFIERS = ("doi", "pmid")
 
-    def independent(self) -> dict[str, dict[str, Decision]]:
-        """Return person -> task key -> the last answer that was given blind, or the last one where none was."""
-        found: dict[str, dict[str, Decision]] = {}
-        for path in sorted(self.folder.glob("*.jsonl")):
-            if path.name == ADJUDICATED or not is_begun(content := read_bytes(path)):
-                continue
-            header, lines = self._format.scan(path, [content])
-            own = found.setdefault(header.annotator, {})
-            for answer in (line.record for line in lines):
-                if answer.is_blind or answer.task not in own or not own[answer.task].is_blind:
-                    own[answer.task] = answer
-        return found
 
-    def agreed(self) -> Mapping[str, Decision]:
-        return self._read(self.folder / ADJUDICATED)[1]
+def cell_key(paper: str, question: str) -> str:
+    """Return what stands for a paper and a question in files of answers."""
+    return f"{paper}-{hashlib.sha256(question.encode(errors='replace')).hexdigest()[:12]}"
 
-    def agree(self, decided_by: str, decision: Decision) -> Decision:
-        decided = msgspec.structs.replace(decision, decided_by=checked_name(decided_by))
-        return self._append(self.folder / ADJUDICATED, "", decided)
+
+def paper_of(cell: str) -> str:
+    return cell.rpartition("-")[0]
+
+
+class KnownPapers:
+    """The papers of which something was decided. A paper's key is the text that it had at the first decision."""
+
+    def __init__(self, answers: Iterable[DecisionAnswer]) -> None:
+        self._by_text: dict[str, str] = {}
+        self._by_id: dict[tuple[str, str], str] = {}
+        self._texts: dict[str, set[str]] = {}
+        for answer in answers:
+            key = paper_of(answer.id)
+            self._by_text[answer.text or key] = key
+            self._texts.setdefault(key, {key}).add(answer.text or key)
+            for name in IDENTIFIERS:
+                if name in answer.paper_ids:
+                    self._by_id[name, answer.paper_ids[name].casefold()] = key
+
+    def key(self, text: str, ids: Mapping[str, str], texts_here: Callable[[str], bool]) -> str:
+        """Return a paper's key; ``texts_here`` says whether any paper of the folder has a text."""
+        if text in self._by_text:
+            return self._by_text[text]
+        for name in IDENTIFIERS:
+            key = self._by_id.get((name, ids.get(name, "").casefold()))
+            if key is not None and not any(map(texts_here, self._texts[key])):
+                return key
+        return text
+
+
+# Evidence is found again by its words where the file, or what reads it, has changed.
+
+_BLANKS = re.compile(r"\s+")
+_LEAST_SHARE = 0.5  # of a quotation that was cut into several sentences
+
+
+def references(text: PaperText, places: Iterable[int]) -> tuple[Reference, ...]:
+    """Return sentences and units of a paper, numbered one behind the other, with their words."""
+    n_sentences = len(text.sentences)
+    made = []
+    for index in places:
+        if index < n_sentences:
+            reference = Reference(index=index, quotation=text.sentences[index], reader=__version__)
+        else:
+            unit = text.units[index - n_sentences]
+            reference = Reference(index=index, quotation=unit.text, unit=unit.name, reader=__version__)
+        made.append(reference)
+    return tuple(made)
+
+
+def found_again(given: Sequence[Reference], text: PaperText) -> tuple[Reference, ...]:
+    """Return references as they stand in a text, in its order; those that are not in it come last."""
+    lines = [_plain(line) for line in (*text.sentences, *(unit.text for unit in text.units))]
+    found: dict[int | str, Reference] = {}
+    for reference in given:
+        index = _place(_plain(reference.quotation), lines, reference.index or 0)
+        key = reference.quotation if index is None else index
+        found.setdefault(key, replace(reference, index=index))
+    return in_order(found.values())
+
+
+def in_order(given: Iterable[Reference]) -> tuple[Reference, ...]:
+    return tuple(sorted(given, key=lambda one: (one.index is None, one.index or 0)))
+
+
+def _plain(line: str) -> str:
+    return _BLANKS.sub(" ", line).strip().casefold()
+
+
+def _place(quotation: str, lines: Sequence[str], before: int) -> int | None:
+    """Return the line that says it: the same one, one that holds it, or the longest part of it."""
+    same = [index for index, line in enumerate(lines) if line == quotation]
+    holding = same or [index for index, line in enumerate(lines) if quotation and quotation in line]
+    if holding:
+        return min(holding, key=lambda index: abs(index - before))
+    parts = [
+        index for index, line in enumerate(lines) if len(line) >= _LEAST_SHARE * len(quotation) and line in quotation
+    ]
+    return max(parts, key=lambda index: len(lines[index]), default=None) if quotation else None
 
 
 class Side(NamedTuple):
     person: str
-    decision: Decision
+    decision: DecisionAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +148,7 @@ class Decided:
 
     sides: Sequence[Side]  # of people who decided, by name
     undecided: Sequence[Side] = ()  # of people who accepted sentences or wrote a note, and decided nothing yet
-    agreed: Decision | None
+    agreed: DecisionAnswer | None
 
     @property
     def is_decided(self) -> bool:
@@ -108,7 +156,7 @@ class Decided:
 
     @property
     def differs_in_decision(self) -> bool:
-        return len({side.decision.decision for side in self.sides}) > 1
+        return len({side.decision.choice for side in self.sides}) > 1
 
     @property
     def differs_in_sentences(self) -> bool:
@@ -124,21 +172,21 @@ class Decided:
         return self.agreed is None and self.differs
 
     @property
-    def final(self) -> Decision | None:
-        """What counts: what was agreed, else what all decided, with the sentences that most of them accept.
+    def final(self) -> DecisionAnswer | None:
+        """What counts: what was agreed, else what all decided, with the evidence that most of them accept.
 
-        Who agrees on a decision alone, as by one key, agrees on the sentences of all.
+        Who agrees on a decision alone, as by one key, agrees on the evidence of all.
         """
         if self.agreed is not None:
-            is_bare = not self.agreed.accepted and self.agreed.decision not in NAME_NO_EVIDENCE
-            return msgspec.structs.replace(self.agreed, accepted=tuple(self._named)) if is_bare else self.agreed
+            is_bare = not self.agreed.evidence and self.agreed.choice not in NAME_NO_EVIDENCE
+            return replace(self.agreed, evidence=self._named) if is_bare else self.agreed
         if not self.sides or self.is_disputed:
             return None
-        return msgspec.structs.replace(self.sides[0].decision, accepted=self._by_most, note=self.notes())
+        return replace(self.sides[0].decision, evidence=self._by_most, note=self.notes())
 
-    def people_of(self, sentence: int) -> list[str]:
-        """Return who accepts a sentence."""
-        return [side.person for side in self._all if sentence in side.decision.accepted]
+    def people_of(self, reference: Reference) -> list[str]:
+        """Return who accepts a piece of evidence."""
+        return [side.person for side in self._all if _key(reference) in map(_key, side.decision.evidence)]
 
     def notes(self) -> str:
         """Return what people noted, with their names where several did."""
@@ -148,7 +196,7 @@ class Decided:
         return "; ".join(f"{side.person}: {side.decision.note}" for side in noted)
 
     @property
-    def accepted_by_any(self) -> list[int]:
+    def accepted_by_any(self) -> tuple[Reference, ...]:
         return _accepted(self._all)
 
     @property
@@ -156,30 +204,38 @@ class Decided:
         return (*self.sides, *self.undecided)
 
     @property
-    def _named(self) -> list[int]:
+    def _named(self) -> tuple[Reference, ...]:
         return _accepted(self.sides)
 
     @property
-    def _by_most(self) -> tuple[int, ...]:
-        votes = [side.decision.accepted for side in self.sides]
-        return tuple(index for index in self._named if 2 * sum(index in vote for vote in votes) > len(votes))
+    def _by_most(self) -> tuple[Reference, ...]:
+        votes = [{_key(one) for one in side.decision.evidence} for side in self.sides]
+        return tuple(one for one in self._named if 2 * sum(_key(one) in vote for vote in votes) > len(votes))
 
 
-def _accepted(sides: Sequence[Side]) -> list[int]:
-    return sorted({index for side in sides for index in side.decision.accepted})
+def _key(reference: Reference) -> int | str:
+    """Return what is the same of the same evidence: its place in the paper, or its words where it has none."""
+    return reference.quotation if reference.index is None else reference.index
 
 
-def decided_cells(people: Mapping[str, Mapping[str, Decision]], agreed: Mapping[str, Decision]) -> dict[str, Decided]:
-    """Return task key -> what was said, of all cells that anybody decided, or said anything else of."""
+def _accepted(sides: Sequence[Side]) -> tuple[Reference, ...]:
+    named = {_key(reference): reference for side in sides for reference in side.decision.evidence}
+    return in_order(named.values())
+
+
+def decided_cells(
+    people: Mapping[str, Mapping[str, DecisionAnswer]], agreed: Mapping[str, DecisionAnswer]
+) -> dict[str, Decided]:
+    """Return cell -> what was said, of all cells that anybody decided, or said anything else of."""
     sides: dict[str, list[Side]] = {}
     others: dict[str, list[Side]] = {}
     for person, answers in people.items():
         for key, answer in answers.items():
-            if answer.decision:
+            if answer.choice:
                 sides.setdefault(key, []).append(Side(person, answer))
-            elif answer.accepted or answer.note:
+            elif answer.evidence or answer.note:
                 others.setdefault(key, []).append(Side(person, answer))
-    done = {key: answer for key, answer in agreed.items() if answer.decision}
+    done = {key: answer for key, answer in agreed.items() if answer.choice}
     return {
         key: Decided(sides=sides.get(key, ()), undecided=others.get(key, ()), agreed=done.get(key))
         for key in {**sides, **others, **done}

@@ -392,6 +392,10 @@ class Desk:
                 for position in self._rows.get(text, ()):
                     self.changed[position][column] = self.stamp
 
+    def has_text(self, text: str) -> bool:
+        """Whether any paper of the folder has a text."""
+        return text in self._rows
+
     def text(self, position: int) -> PaperText:
         """Return a paper's text, read now if it was not; raises `UnreadableError`."""
         read = self.papers[position].read

@@ -20,9 +20,10 @@ from evidencebench.papers.pdf.marking import COLOURS, Highlight, free_name, high
 from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.provenance import require_extra
 from evidencebench.query import Query
-from evidencebench.review.decisions import DECISIONS, NAME_NO_EVIDENCE, Decision
+from evidencebench.review.decisions import DECISIONS, NAME_NO_EVIDENCE, paper_of
 from evidencebench.review.desk import content_as_read
 from evidencebench.review.table import DeskCell, ReviewTable, verdict_word
+from evidencebench.runs.answers import DecisionAnswer, Reference
 from evidencebench.tables import Table, as_csv, printable
 from evidencebench.wording import counted
 
@@ -40,14 +41,17 @@ class Exported(NamedTuple):
 class Quotation(NamedTuple):
     """An accepted sentence and where it stands; ``by`` names who accepts it where that is not settled."""
 
-    sentence: int
+    sentence: int | None
     text: str
     place: Place
     unit: str = ""  # its name, of a row of a table, a caption or a note
     by: str = ""
 
     @classmethod
-    def of(cls, paper: Paper, index: int) -> "Quotation":
+    def of(cls, paper: Paper, reference: Reference) -> "Quotation":
+        index = reference.index
+        if index is None:
+            return cls(None, reference.quotation, Place(), reference.unit)
         if index < len(paper.sentences):
             return cls(index, paper.sentences[index], paper.place(index))
         unit = paper.units[index - len(paper.sentences)]
@@ -55,6 +59,10 @@ class Quotation(NamedTuple):
 
     @property
     def where(self) -> str:
+        if self.sentence is None:
+            return ", ".join(
+                filter(None, (self.unit, "not in the file as it is now", self.by and f"accepted by {self.by}"))
+            )
         page = None if self.place.page is None else f"page {self.place.page}"
         section = "" if self.unit else " > ".join(self.place.section)
         return ", ".join(filter(None, (self.unit, page, section, self.by and f"accepted by {self.by}")))
@@ -68,7 +76,7 @@ class _SaidCell:
     table: ReviewTable
 
     @property
-    def final(self) -> Decision | None:
+    def final(self) -> DecisionAnswer | None:
         return self.cell.decided.final if self.cell.decided else None
 
     @property
@@ -79,7 +87,7 @@ class _SaidCell:
     def words(self) -> str:
         decided, final = self.cell.decided, self.final
         if final is not None:
-            return DECISIONS[final.decision]
+            return DECISIONS[final.choice]
         if decided is None or not decided.sides:
             return "not decided"
         return "disputed" if decided.differs_in_decision else "disputed sentences"
@@ -90,7 +98,7 @@ class _SaidCell:
         decided = self.cell.decided
         if decided is None or self.final is not None:
             return ""
-        return ", ".join(f"{side.person}: {DECISIONS[side.decision.decision]}" for side in decided.sides)
+        return ", ".join(f"{side.person}: {DECISIONS[side.decision.choice]}" for side in decided.sides)
 
     @property
     def note(self) -> str:
@@ -100,18 +108,15 @@ class _SaidCell:
 
     def quotations(self) -> list[Quotation]:
         """Return the sentences that count, or all that anybody accepts where none is settled."""
-        if self.final is not None and self.final.accepted:
-            return self._quoted(self.final.accepted)
         decided = self.cell.decided
-        if decided is None or not decided.accepted_by_any:
+        if decided is None:
             return []
+        if self.final is not None and self.final.evidence:
+            return [Quotation.of(self.paper, reference) for reference in self.final.evidence]
         return [
-            one._replace(by=", ".join(decided.people_of(one.sentence))) for one in self._quoted(decided.accepted_by_any)
+            Quotation.of(self.paper, reference)._replace(by=", ".join(decided.people_of(reference)))
+            for reference in decided.accepted_by_any
         ]
-
-    def _quoted(self, accepted: Sequence[int]) -> list[Quotation]:
-        paper = self.paper
-        return [Quotation.of(paper, index) for index in accepted]
 
     def ids(self) -> Mapping[str, str]:
         return self.cell.paper.read.ids if self.cell.paper.read else {}
@@ -138,14 +143,14 @@ def decisions_table(table: ReviewTable) -> Table:
     rows: list[dict[str, Any]] = []
     for row in (_SaidCell(cell=cell, table=table) for cell in table.cells()):
         decided, found = row.cell.decided, row.cell.found
-        sides = {side.person: DECISIONS[side.decision.decision] for side in decided.sides} if decided else {}
+        sides = {side.person: DECISIONS[side.decision.choice] for side in decided.sides} if decided else {}
         said = [f"“{one.text}” ({one.where})" if one.where else f"“{one.text}”" for one in row.quotations()]
         rows.append(
             {
                 **_head(row),
                 "found": (verdict_word(found) if found else "") or row.cell.error,
                 "decision": row.words if decided else "",
-                "agreed by": decided.agreed.decided_by if decided and decided.agreed else "",
+                "agreed by": decided.agreed.by if decided and decided.agreed else "",
                 "quotations": " ".join(said),
                 "note": row.note,
                 **{f"by {name}": sides.get(name, "") for name in people},
@@ -254,7 +259,7 @@ def _highlights(row: _SaidCell, colour: tuple[float, float, float]) -> Iterator[
     boxes = row.paper.boxes
     note = "\n".join(filter(None, (row.cell.question, row.words, row.sides, row.note)))
     for one in row.quotations():
-        if one.unit:  # nothing says where it stands on a page
+        if one.unit or one.sentence is None:  # nothing says where it stands on a page
             continue
         yield from highlights_of(boxes[one.sentence], tinted(colour, _TINT), note)
 
@@ -264,17 +269,21 @@ def _data(table: ReviewTable) -> Exported:
     made: dict[str, Instance] = {}
     n_without = 0
     for row in _rows(table):
-        final, quotations = row.final, [one for one in row.quotations() if not one.unit]
-        if final is None or final.decision in NAME_NO_EVIDENCE or not (final.accepted and quotations):
+        final = row.final
+        if final is None or final.choice in NAME_NO_EVIDENCE:
             n_without += 1
             continue
         paper, ids = row.paper, row.ids()
-        name = f"desk_{final.task}"
-        aspects = {f"{name}_aspect_{number}": one for number, one in enumerate(quotations)}
+        sentences = [index for index in final.accepted if index < len(paper.sentences)]
+        if not sentences:
+            n_without += 1
+            continue
+        name = f"desk_{final.id}"
+        aspects = {f"{name}_aspect_{number}": index for number, index in enumerate(sentences)}
         pmcid = ids.get("pmcid", "").lower().replace("pmc", "pmc_")
         query = Query(
             instance_id=name,
-            paper_id=pmcid or ids.get("doi") or final.task.partition("-")[0],
+            paper_id=pmcid or ids.get("doi") or paper_of(final.id),
             hypothesis=row.cell.question,
             sentences=paper.sentences,
             kinds=paper.kinds,
@@ -282,13 +291,13 @@ def _data(table: ReviewTable) -> Exported:
         )
         labels = Labels(
             aspects=tuple(aspects),
-            sources={aspect: (one.sentence,) for aspect, one in aspects.items()},
-            texts={aspect: one.text for aspect, one in aspects.items()},
+            sources={aspect: (index,) for aspect, index in aspects.items()},
+            texts={aspect: paper.sentences[index] for aspect, index in aspects.items()},
         )
         instance = Instance(query=query, labels=labels)
         instance = with_optima(instance, derive_optima(instance))
         fields = msgspec.json.decode(encode_instance(instance), type=dict[str, msgspec.Raw])
-        of_people: dict[str, Any] = {"paper": row.cell.paper.file, "decision": final.decision, "note": final.note}
+        of_people: dict[str, Any] = {"paper": row.cell.paper.file, "decision": final.choice, "note": final.note}
         made[name] = replace(instance, origin=Origin(raw=msgspec.json.encode({**fields, **of_people})))
     if not made:
         raise NothingKeptError("no cell is decided with an accepted sentence yet, so that there is no data set")

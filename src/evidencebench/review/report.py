@@ -7,11 +7,12 @@ import msgspec
 import numpy as np
 
 from evidencebench.construction.people.agreement import Agreement, compare_raters, studentised
-from evidencebench.construction.people.answers import Annotations, TaskAnnotation
+from evidencebench.construction.people.answers import Annotations
 from evidencebench.construction.people.marks import LEAST_VALUES, collect_marks
 from evidencebench.construction.people.tasks import AnnotationTask
-from evidencebench.review.decisions import DECISIONS, Decision
+from evidencebench.review.decisions import DECISIONS, paper_of
 from evidencebench.review.table import DeskCell, ReviewTable
+from evidencebench.runs.answers import DecisionAnswer, MarksAnswer
 from evidencebench.scoring.resampling import Floats, Resampling
 
 MEASURES = {"accuracy": "same", "kappa": "kappa", "alpha": "alpha"}
@@ -65,17 +66,21 @@ def report_review(table: ReviewTable, resampling: Resampling) -> ReviewReport:
     """Return the report; where people worked blind, their agreement is that of their last blind answers."""
     people, cells = table.decisions.read_all(), list(table.cells())
     by_key = {cell.key: cell for cell in cells if cell.key}
+    blind = {
+        person: {key: answer for key, answer in answers.items() if answer.choice}
+        for person, answers in table.decisions.blind().items()
+    }
     counted = {
-        person: {key: answer for key, answer in answers.items() if key in by_key and answer.decision}
-        for person, answers in table.decisions.independent().items()
+        person: {key: answer for key, answer in {**answers, **blind[person]}.items() if key in by_key and answer.choice}
+        for person, answers in people.items()
     }
     disputes = [
         Dispute(
             paper=cell.title,
             question=cell.question,
-            sides={side.person: side.decision.decision for side in cell.decided.sides},
-            agreed=cell.decided.agreed.decision if cell.decided.agreed else "",
-            agreed_by=cell.decided.agreed.decided_by if cell.decided.agreed else "",
+            sides={side.person: side.decision.choice for side in cell.decided.sides},
+            agreed=cell.decided.agreed.choice if cell.decided.agreed else "",
+            agreed_by=cell.decided.agreed.by if cell.decided.agreed else "",
             is_of_sentences=cell.decided.differs_in_sentences,
         )
         for cell in cells
@@ -88,45 +93,45 @@ def report_review(table: ReviewTable, resampling: Resampling) -> ReviewReport:
         n_found=sum(cell.found is not None and not cell.error for cell in cells),
         n_decided=sum(cell.decided is not None and cell.decided.is_decided for cell in cells),
         unread={paper.file: paper.read.error for paper in papers if paper.read and paper.read.error},
-        reviewers=tuple(_reviewer(person, answers) for person, answers in people.items()),
+        reviewers=tuple(_reviewer(person, answers, len(blind[person])) for person, answers in people.items()),
         pairs=tuple(_pair(table, by_key, counted, pair, resampling) for pair in combinations(sorted(counted), 2)),
         disputes=tuple(disputes),
         n_elsewhere=sum(key not in by_key for answers in people.values() for key in answers),
     )
 
 
-def _reviewer(person: str, answers: Mapping[str, Decision]) -> Reviewer:
-    decided = [answer for answer in answers.values() if answer.decision]
+def _reviewer(person: str, answers: Mapping[str, DecisionAnswer], n_blind: int) -> Reviewer:
+    decided = [answer for answer in answers.values() if answer.choice]
     return Reviewer(
         person=person,
         n_decided=len(decided),
-        n_accepted=sum(len(answer.accepted) for answer in decided),
+        n_accepted=sum(len(answer.evidence) for answer in decided),
         minutes=round(sum(answer.seconds for answer in answers.values()) / 60, 1),
-        n_blind=sum(answer.is_blind for answer in decided),
-        decisions={name: n for name in _NAMES if (n := sum(answer.decision == name for answer in decided))},
+        n_blind=n_blind,
+        decisions={name: n for name in _NAMES if (n := sum(answer.choice == name for answer in decided))},
     )
 
 
 def _pair(
     table: ReviewTable,
     cells: Mapping[str, DeskCell],
-    people: Mapping[str, Mapping[str, Decision]],
+    people: Mapping[str, Mapping[str, DecisionAnswer]],
     pair: tuple[str, str],
     resampling: Resampling,
 ) -> PairOfReviewers:
     one, other = (people[person] for person in pair)
     both = [key for key in cells if key in one and key in other]
-    said = [(one[key].decision, other[key].decision) for key in both]
+    said = [(one[key].choice, other[key].choice) for key in both]
     decisions, sentences = dict[str, Agreement](), dict[str, Agreement]()
     if both:
-        papers = [key.partition("-")[0] for key in both]
+        papers = [paper_of(key) for key in both]
         decisions = nominal_agreement(papers, said, resampling)
         tasks = [_as_task(table, key, cells[key]) for key in both]
         marks = {
             person: {
-                task.id: TaskAnnotation(
-                    task=task.id,
-                    sentences=tuple(n for n in people[person][task.id].accepted if n < len(task.sentences)),
+                task.id: MarksAnswer(
+                    id=task.id,
+                    sentences=_marked(table, cells[task.id], people[person][task.id], len(task.sentences)),
                     is_done=True,
                 )
                 for task in tasks
@@ -145,11 +150,14 @@ def _pair(
     )
 
 
+def _marked(table: ReviewTable, cell: DeskCell, answer: DecisionAnswer, n_sentences: int) -> tuple[int, ...]:
+    now = table.as_read_now(cell.place[0], answer)
+    return tuple(index for index in now.accepted if index < n_sentences)
+
+
 def _as_task(table: ReviewTable, key: str, cell: DeskCell) -> AnnotationTask:
     text = table.text(cell.id)
-    return AnnotationTask(
-        id=key, instance_id=key, paper_id=key.partition("-")[0], sentences=text.sentences, kinds=text.kinds
-    )
+    return AnnotationTask(id=key, instance_id=key, paper_id=paper_of(key), sentences=text.sentences, kinds=text.kinds)
 
 
 # Two people who choose one of several names.

@@ -1,22 +1,34 @@
 """The table of papers and questions as a person sees it: cells, a cell's paper, what the person and others say."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from evidencebench.errors import DataError, PeopleError
 from evidencebench.execution.finding import PaperVerdict
 from evidencebench.execution.findings import best_chance, is_reported
-from evidencebench.review.decisions import Decided, Decision, DecisionFolder, DecisionName, decided_cells, task_key
+from evidencebench.review.decisions import (
+    IDENTIFIERS,
+    Decided,
+    DecisionName,
+    KnownPapers,
+    Side,
+    cell_key,
+    decided_cells,
+    found_again,
+    references,
+)
 from evidencebench.review.desk import Desk, DeskPaper, FoundCell, PaperText
+from evidencebench.runs.answers import DecisionAnswer
+from evidencebench.runs.people import AnswerFolder
 from evidencebench.systems.directions import ReportedDirection
 from evidencebench.tables import printable
 
-_Index = Annotated[int, msgspec.Meta(ge=0)]
+_Index = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 
 _CELL_ID = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 _VERDICTS = {PaperVerdict.FOUND: "evidence", PaperVerdict.UNSURE: "unsure", PaperVerdict.NONE: "none found"}
@@ -24,19 +36,22 @@ _POSSIBLE, _LIKELY = 0.25, 0.5  # the chance of the best sentence
 _N_TOLD = 3  # sentences whose directions name a cell
 
 
-class DeskAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a page sends of a cell; `Decision` says what the fields are."""
+class DeskAnswer(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="answer", tag="decision"
+):
+    """What a page sends of a cell; `DecisionAnswer` says what the fields are."""
 
-    task: str  # the positions of paper and question, such as ``17.3``
+    id: str  # the positions of paper and question, such as ``17.3``
     of: str = ""  # which ones the page means, since positions move when a paper is added
     decision: DecisionName = ""
     accepted: tuple[_Index, ...] = ()
     rejected: tuple[_Index, ...] = ()
+    lost: tuple[str, ...] = ()  # quotations that were accepted, and are not in the paper as it is read now
     note: str = ""
     seconds: _Index = 0
     revision: _Index = 1
     tab: str = ""
-    at: str = ""
+    request: _Index = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +60,7 @@ class DeskCell:
 
     id: str
     place: tuple[int, int]  # of paper and question
-    key: str  # in journals; empty where the paper is not read
+    key: str  # in files of answers; empty where the paper is not read
     paper: DeskPaper
     question: str
     found: FoundCell | None
@@ -64,10 +79,13 @@ class DeskCell:
 class ReviewTable:
     """What people who review are shown, and where what they say is kept."""
 
-    def __init__(self, desk: Desk, decisions: DecisionFolder, *, is_blind: bool = False) -> None:
+    def __init__(self, desk: Desk, decisions: AnswerFolder[DecisionAnswer], *, is_blind: bool = False) -> None:
         self.desk, self.decisions, self.is_blind = desk, decisions, is_blind
         columns = range(len(desk.questions))
         self.ids = [f"{row}.{column}" for row in range(len(desk.papers)) for column in columns]
+        people = decisions.read_all().values()
+        self._known = KnownPapers(answer for answers in (*people, decisions.agreed()) for answer in answers.values())
+        self._papers: dict[str, str] = {}  # a paper's key -> its text
 
     def place(self, task_id: str) -> tuple[int, int]:
         """Return the positions of paper and question; raises `PeopleError` where there is no such cell."""
@@ -79,9 +97,31 @@ class ReviewTable:
         return found
 
     def key(self, place: tuple[int, int]) -> str:
-        """Return what stands for a cell in journals; empty where its paper is not read."""
+        """Return what stands for a cell in files of answers; empty where its paper is not read."""
         read = self.desk.papers[place[0]].read
-        return task_key(read.text, self.desk.questions[place[1]]) if read and read.text else ""
+        if read is None or not read.text:
+            return ""
+        paper = self._known.key(read.text, read.ids, self.desk.has_text)
+        if self._papers.setdefault(paper, read.text) != read.text:  # another file is that paper
+            paper = read.text
+        return cell_key(paper, self.desk.questions[place[1]])
+
+    def as_read_now(self, position: int, answer: DecisionAnswer) -> DecisionAnswer:
+        """Return a decision with its evidence where it stands in the paper's present text."""
+        read = self.desk.papers[position].read
+        of_units = any(reference.unit for reference in (*answer.evidence, *answer.no_evidence))
+        if read is None or not read.text or (read.text == answer.text and not of_units):
+            return answer
+        text = self.desk.text(position)
+        evidence, no_evidence = found_again(answer.evidence, text), found_again(answer.no_evidence, text)
+        return replace(answer, evidence=evidence, no_evidence=no_evidence)
+
+    def _decided_now(self, position: int, decided: Decided) -> Decided:
+        def now(sides: Sequence[Side]) -> list[Side]:
+            return [Side(side.person, self.as_read_now(position, side.decision)) for side in sides]
+
+        agreed = decided.agreed and self.as_read_now(position, decided.agreed)
+        return Decided(sides=now(decided.sides), undecided=now(decided.undecided), agreed=agreed)
 
     def cells(self) -> Iterator[DeskCell]:
         """Yield all cells, with what everybody says of them."""
@@ -98,7 +138,7 @@ class ReviewTable:
                 question=question,
                 found=found,
                 before=before,
-                decided=decided.get(key),
+                decided=self._decided_now(place[0], decided[key]) if key in decided else None,
             )
 
     def queue(self, person: str, since: int = 0) -> Mapping[str, object]:
@@ -124,19 +164,19 @@ class ReviewTable:
         table = {"papers": papers, "questions": desk.questions, "cells": cells}
         return {"stamp": stamp, "progress": progress, **table}
 
-    def _shown_cell(self, cell: DeskCell, own: Decision | None) -> Mapping[str, object]:
+    def _shown_cell(self, cell: DeskCell, own: DecisionAnswer | None) -> Mapping[str, object]:
         found, decided = cell.found, None if self.is_blind else cell.decided
         return {
             "status": "failed" if cell.error else "waiting" if found is None else "found",
             "verdict": verdict_word(found) if found else "",
             "level": level_of(found) if found else 0,
             "best": found.best if found and found.verdict is not PaperVerdict.NONE else "",
-            "decision": own.decision if own else "",
-            "accepted": len(own.accepted) if own else 0,
+            "decision": own.choice if own else "",
+            "accepted": len(own.evidence) if own else 0,
             "note": bool(own and own.note),
             "changed": changed_words(found, cell.before),
             "disputed": bool(decided and decided.is_disputed),
-            "agreed": decided.agreed.decision if decided and decided.agreed else "",
+            "agreed": decided.agreed.choice if decided and decided.agreed else "",
         }
 
     def text(self, task_id: str) -> PaperText:
@@ -149,9 +189,10 @@ class ReviewTable:
     def answer(self, person: str, task_id: str, *, is_agreed: bool = False) -> Mapping[str, object] | None:
         """Return what a person says of a cell, or what was agreed on."""
         self._require_seen(is_agreed=is_agreed)
-        answers = self.decisions.agreed() if is_agreed else self.decisions.answers_of(person)
-        kept = answers.get(self.key(self.place(task_id)))
-        return None if kept is None else shown_answer(task_id, kept)
+        place = self.place(task_id)
+        key = self.key(place)
+        kept = self.decisions.agreed_on(key) if is_agreed else self.decisions.answer_of(person, key)
+        return None if kept is None else shown_answer(task_id, self.as_read_now(place[0], kept))
 
     def _require_seen(self, *, is_agreed: bool) -> None:
         if is_agreed and self.is_blind:
@@ -159,15 +200,26 @@ class ReviewTable:
 
     def others(self, person: str, task_id: str, *, is_agreed: bool = False) -> list[Mapping[str, object]]:
         """Return what others say of a cell, or with ``is_agreed`` all who decided; nothing while blind."""
-        key = self.key(self.place(task_id))
-        said = {} if self.is_blind else self.decisions.read_all()
-        named = {name: answers[key] for name, answers in said.items() if key in answers}
-        return [side_of(name, one) for name, one in named.items() if is_agreed or name != person]
+        place = self.place(task_id)
+        key = self.key(place)
+        people = {} if self.is_blind else self.decisions.read_all()
+        others = {name: answers[key] for name, answers in people.items() if key in answers and name != person}
+        self.decisions.note_seen(person, {key: others})
+        shown = {name: people[name][key] for name in people if key in people[name]} if is_agreed else others
+        return [side_of(name, self.as_read_now(place[0], answer)) for name, answer in shown.items()]
+
+    def note_all_seen(self, person: str) -> None:
+        """Note that a person is shown what everybody says of all cells, as in a file of what was decided."""
+        shown: dict[str, set[str]] = {}
+        for name, answers in self.decisions.read_all().items():
+            for key in answers if name != person else ():
+                shown.setdefault(key, set()).add(name)
+        self.decisions.note_seen(person, shown)
 
     def save(self, person: str, given: DeskAnswer, *, is_agreed: bool = False) -> Mapping[str, object]:
         """Keep what a person says of a cell, on the disk; raises `PeopleError`, also where another tab was faster."""
         self._require_seen(is_agreed=is_agreed)
-        place = self.place(given.task)
+        place = self.place(given.id)
         key, paper, question = self.key(place), self.desk.papers[place[0]], self.desk.questions[place[1]]
         if not key or paper.read is None:
             raise PeopleError(f"{paper.file}: is not read, so that nothing can be said of it")
@@ -176,33 +228,63 @@ class ReviewTable:
         n_parts = paper.read.n_sentences + paper.read.n_units
         if outside := [index for index in (*given.accepted, *given.rejected) if index >= n_parts]:
             raise PeopleError(f"sentence {outside[0]}: the paper has 0..{n_parts - 1}")
-        said: dict[str, Any] = asdict(given)
-        for name in ("task", "of", "at"):
-            del said[name]
-        decision = Decision(task=key, paper=paper.file, question=question, is_blind=self.is_blind, **said)
-        kept = (self.decisions.agree if is_agreed else self.decisions.append)(person, decision)
+        text = self.text(given.id)
+        last = self.decisions.agreed_on(key) if is_agreed else self.decisions.answer_of(person, key)
+        before = self.as_read_now(place[0], last).evidence if last is not None else ()
+        lost = [one for one in before if one.index is None and one.quotation in given.lost]
+        decision = DecisionAnswer(
+            id=key,
+            choice=given.decision,
+            evidence=(*references(text, given.accepted), *lost),
+            no_evidence=references(text, given.rejected),
+            note=given.note,
+            seconds=given.seconds,
+            revision=given.revision,
+            tab=given.tab,
+            request=given.request,
+            paper=paper.file,
+            paper_ids={name: paper.read.ids[name] for name in IDENTIFIERS if name in paper.read.ids},
+            text=paper.read.text,
+            question=question,
+        )
+        kept = (self.decisions.agree if is_agreed else self.decisions.save)(person, decision)
         self.desk.touch(paper.read.text, question)
-        return shown_answer(given.task, kept)
+        return shown_answer(given.id, kept)
 
-    def disputes(self) -> list[Mapping[str, Any]]:
+    def disputes(self, person: str) -> list[Mapping[str, Any]]:
         """Return the cells of which people decide differently, also where something was agreed since."""
         rows: list[Mapping[str, Any]] = []
+        shown: dict[str, set[str]] = {}
         for cell in () if self.is_blind else self.cells():
             if cell.decided is not None and cell.decided.differs:
                 agreed = cell.decided.agreed and shown_answer(cell.id, cell.decided.agreed)
                 sides = [side_of(*side) for side in cell.decided.sides]
                 named = {"id": cell.id, "paper": cell.title, "question": cell.question}
                 rows.append({**named, "sides": sides, "agreed": agreed})
+                shown[cell.key] = {side.person for side in cell.decided.sides} - {person}
+        self.decisions.note_seen(person, shown)
         return rows
 
 
-def shown_answer(task_id: str, kept: Decision) -> Mapping[str, object]:
-    left_out = {"paper", "question", "is_blind"}
-    return {name: value for name, value in asdict(kept).items() if name not in left_out} | {"task": task_id}
+def shown_answer(cell_id: str, kept: DecisionAnswer) -> Mapping[str, object]:
+    """Return what the page shows, and what it sends back: sentences by their numbers."""
+    return {
+        "id": cell_id,
+        "decision": kept.choice,
+        "accepted": kept.accepted,
+        "rejected": kept.rejected,
+        "lost": [reference.quotation for reference in kept.evidence if reference.index is None],
+        "note": kept.note,
+        "seconds": kept.seconds,
+        "revision": kept.revision,
+        "tab": kept.tab,
+        "at": kept.at,
+        "decided_by": kept.by,
+    }
 
 
-def side_of(person: str, decision: Decision) -> Mapping[str, object]:
-    return {"person": person, **{name: getattr(decision, name) for name in ("decision", "accepted", "note")}}
+def side_of(person: str, answer: DecisionAnswer) -> Mapping[str, object]:
+    return {"person": person, "decision": answer.choice, "accepted": answer.accepted, "note": answer.note}
 
 
 def verdict_word(found: FoundCell) -> str:

@@ -15,9 +15,11 @@ from evidencebench.decoding import prepared
 from evidencebench.errors import AnswerError, EvidenceBenchError, FormatError, RunFormatError
 from evidencebench.files.atomic import whole_file, write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText
-from evidencebench.files.records import is_whole_object, lines_in, repeated_keys, with_checksum
+from evidencebench.files.records import is_whole_object, lines_in, repeated_keys
 from evidencebench.provenance import require_extra
-from evidencebench.runs.run import RUNS, Answer, AnswerLine, Failure, RunFile, read_content, read_run
+from evidencebench.runs.answers import ANSWERS, AnyAnswer, FailureAnswer, RankingAnswer, check_line, encoded
+from evidencebench.runs.earlier import EARLIER_RUNS, in_present_form
+from evidencebench.runs.run import Answer, Failure, RunFile, ranking_in, read_content, read_run
 from evidencebench.system import Ranking, index_in, ranking_from, ranking_of
 from evidencebench.wording import counted
 
@@ -45,7 +47,7 @@ def write_run(path: Path, content: bytes, name: Path) -> int:
     settings = {"compression": "zstd", "write_statistics": False, "write_page_checksum": True}
     with whole_file(path) as file, pq.ParquetWriter(file, schema, **settings) as writer:
         for start in range(0, len(lines), _ROWS_IN_A_GROUP):
-            rows = [_row(line) for line in lines[start : start + _ROWS_IN_A_GROUP]]
+            rows = [row for line in lines[start : start + _ROWS_IN_A_GROUP] for row in _rows(line)]
             try:
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
             except (pa.ArrowInvalid, OverflowError) as error:
@@ -56,9 +58,9 @@ def write_run(path: Path, content: bytes, name: Path) -> int:
 def _header_and_answers(content: bytes, name: Path) -> tuple[bytes, list[bytes]]:
     """Return the line of the header, empty where there is none, and those of the answers; all are checked."""
     lines = [bytes(line.content) for line in lines_in([content]) if line.is_ended or is_whole_object(line.content)]
-    if not lines or not (lines[0].startswith(RUNS.begins) or _is_answer_line(lines[0])):
+    if not lines or not (lines[0].startswith(ANSWERS.begins) or _is_answer_line(lines[0])):
         raise RunFormatError(f"{name}: expected a run of evidencebench, as 'evidencebench run' writes it")
-    has_header = lines[0].startswith(RUNS.begins)
+    has_header = lines[0].startswith(ANSWERS.begins)
     read_run(name, needs_header=has_header, content=content)
     return (lines[0], lines[1:]) if has_header else (b"", lines)
 
@@ -73,21 +75,25 @@ def lines_from_parquet(path: Path, content: bytes) -> bytes:
         metadata = file.schema_arrow.metadata or {}
         there = file.schema_arrow.names
         bare = ("id", "error" if "error" in there and "sentences" not in there else "sentences")
-        needed = _schema().names[:-1] if _HEADER_KEY in metadata else bare
+        needed = _ALL_RUNS_HAVE if _HEADER_KEY in metadata else bare
         missing, is_data = [name for name in needed if name not in there], "hypothesis" in there
         if missing or is_data:
             what = "is data, and no answers; expected" if is_data else f"has no column {', '.join(missing)}; expected"
             raise RunFormatError(f"{path}: {what} a run, as 'evidencebench export run' writes it")
         header: bytes = metadata.get(_HEADER_KEY, b"")
         names = [name for name in _schema().names if name in there]
+        is_earlier, is_by_person = "epoch" not in there, b'"role":"person"' in header
         parts = [header + b"\n"] if header else []
         for batch in file.iter_batches(_ROWS_IN_A_GROUP, columns=names, use_threads=False):
             columns = {name: batch.column(name).cast(_schema().field(name).type) for name in names}
             rows = pa.RecordBatch.from_pydict(columns).to_pylist()
-            parts += [_line(row) + b"\n" for row in rows]
+            if is_earlier:
+                parts += [msgspec.json.encode(_filled(row)) + b"\n" for row in rows]
+            else:
+                parts += [_line(row, is_done=is_by_person) + b"\n" for row in rows]
     if not parts:
         raise RunFormatError(f"{path}: holds no answer; expected a run")
-    return b"".join(parts)
+    return in_present_form(path, b"".join(parts))
 
 
 def _schema() -> Any:
@@ -97,6 +103,7 @@ def _schema() -> Any:
         [
             ("id", pa.string()),
             ("task", pa.string()),
+            ("epoch", pa.int64()),  # not in files of earlier versions
             ("sentences", pa.list_(pa.int64())),
             ("scores", pa.list_(pa.float64())),
             ("ordered", pa.bool_()),
@@ -108,19 +115,61 @@ def _schema() -> Any:
     )
 
 
-def _row(line: bytes) -> dict[str, Any]:
-    answer = msgspec.structs.replace(msgspec.json.decode(line, type=prepared(AnswerLine)), crc=None)
-    row = msgspec.json.decode(with_checksum(msgspec.json.encode(answer)), type=prepared(AnswerLine))
-    notes = msgspec.json.encode(answer.notes).decode() if answer.notes else None
-    return msgspec.structs.asdict(row) | {"notes": notes}
+_ALL_RUNS_HAVE = ("id", "task", "sentences", "scores", "ordered", "notes", "error", "answered")
 
 
-def _line(row: dict[str, Any]) -> bytes:
+def _rows(line: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the row of an answer; a person's draft has none."""
+    answer: AnyAnswer = msgspec.json.decode(line, type=AnyAnswer)
+    if isinstance(answer, RankingAnswer) and answer.opened:
+        if not answer.is_done:
+            return
+        answer = _submission(answer)
+    if not isinstance(answer, RankingAnswer | FailureAnswer):
+        return
+    row: dict[str, Any] = {"id": answer.id, "task": answer.task, "epoch": answer.epoch, "answered": answer.at or None}
+    row["notes"] = msgspec.json.encode(answer.notes).decode() if answer.notes else None
+    if isinstance(answer, FailureAnswer):
+        row |= {"error": answer.error, "ordered": True}
+    else:
+        row |= {"sentences": answer.sentences, "scores": answer.scores, "ordered": answer.ordered}
+    yield {**row, "crc": msgspec.json.decode(encoded(answer), type=AnyAnswer).crc}
+
+
+def _submission(answer: RankingAnswer) -> RankingAnswer:
+    """Return what a person submitted, without how it came about."""
+    ranking = ranking_in(answer)
+    return RankingAnswer(
+        id=answer.id,
+        task=answer.task,
+        sentences=ranking.sentences,
+        ordered=ranking.ordered,
+        notes=dict(ranking.notes),
+        at=answer.at,
+        is_done=True,
+    )
+
+
+def _line(row: dict[str, Any], *, is_done: bool) -> bytes:
+    fields = _filled(row)
+    own: dict[str, Any] = {name: fields[name] for name in ("id", "task", "epoch", "notes") if name in fields}
+    answer: RankingAnswer | FailureAnswer
+    if "error" in fields:
+        answer = msgspec.convert({**own, "answer": "failure", "error": fields["error"]}, FailureAnswer)
+    else:
+        own |= {name: fields[name] for name in ("sentences", "scores", "ordered") if name in fields}
+        own |= {"answer": "ranking", "at": fields.get("answered", ""), "is_done": is_done}
+        answer = msgspec.convert(own, RankingAnswer)
+    check_line(msgspec.structs.replace(answer, crc=fields.get("crc")), b"")
+    return encoded(answer)
+
+
+def _filled(row: dict[str, Any]) -> dict[str, Any]:
+    """Return what a row has a value of."""
     fields = {key: value for key, value in row.items() if value is not None}
     if "notes" in fields:
         fields["notes"] = msgspec.json.decode(fields["notes"])
-    line = msgspec.json.encode(msgspec.convert(fields, prepared(AnswerLine)))
-    return line if "crc" in fields else with_checksum(line)
+    return fields
 
 
 @contextmanager
@@ -197,7 +246,7 @@ def open_run(path: PathText) -> RunFile:
     content = read_content(path)
     if content.startswith(PARQUET_BEGINS):
         lines = lines_from_parquet(path, content)
-        return read_run(path, needs_header=lines.startswith(RUNS.begins), content=lines)
+        return read_run(path, needs_header=lines.startswith(ANSWERS.begins), content=lines)
     first_line = next((bytes(line.content).lstrip() for line in lines_in([content])), b"")
     if not first_line:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
@@ -207,7 +256,7 @@ def open_run(path: PathText) -> RunFile:
     for begins, what in _NO_RUNS.items():
         if beginning.startswith(begins):
             raise RunFormatError(f"{path}: is {what}")
-    if first_line.startswith(RUNS.begins):
+    if first_line.startswith((ANSWERS.begins, EARLIER_RUNS.begins)):
         return read_run(path, content=content)
     if _is_answer_line(first_line):
         return read_run(path, needs_header=False, content=content)
@@ -225,7 +274,11 @@ def open_run(path: PathText) -> RunFile:
 def content_of_run(path: Path) -> bytes:
     """Return the bytes of a run file; of one in Parquet, the JSON Lines that it was made from."""
     content = read_content(path)
-    return lines_from_parquet(path, content) if content.startswith(PARQUET_BEGINS) else content
+    if content.startswith(PARQUET_BEGINS):
+        return lines_from_parquet(path, content)
+    first_line = next((bytes(line.content) for line in lines_in([content])), b"")
+    is_run = first_line.startswith((ANSWERS.begins, EARLIER_RUNS.begins)) or _is_answer_line(first_line)
+    return in_present_form(path, content) if is_run else content
 
 
 def _decode_text(path: Path, content: bytes) -> str:
@@ -244,7 +297,7 @@ def _is_answer_line(line: bytes) -> bool:
             members = json.loads(line)  # takes NaN, of which the reader of answers then tells
         except (ValueError, RecursionError):
             return False
-    return isinstance(members, dict) and "id" in members and ("sentences" in members or "error" in members)
+    return isinstance(members, dict) and "id" in members and bool({"answer", "sentences", "error"} & members.keys())
 
 
 def _read_plain(path: Path, content: bytes) -> RunFile:

@@ -106,9 +106,8 @@ class DataHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of a run."""
+    """What a run is of."""
 
-    evidencebench_run: int = 1
     system: SystemHeader
     data: DataHeader
     tasks: tuple[str, ...]
@@ -117,7 +116,6 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     epochs: Annotated[int, msgspec.Meta(ge=1, le=MOST_EPOCHS)] = 1  # how often each instance is asked
     control: QueryControl | None = None  # how the queries were changed on purpose; None: they were not
-    hypothesis: Literal["own", "wrong"] | msgspec.UnsetType = msgspec.UNSET  # of earlier versions: now in `control`
     crossval: CrossvalHeader | None = None  # how it was cross-validated; None: it was not
     versions: dict[str, str] = {}
     # The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by a
@@ -125,12 +123,6 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     trained_on: tuple[str, ...] | None = None
     reads_labels: bool = False  # whether the system was given the labels; of the oracles, earlier runs do not say it
     created: str = ""  # when the run was begun, ISO 8601, UTC
-
-    def __post_init__(self) -> None:
-        """Read the key ``hypothesis`` of earlier versions as the control that it was."""
-        if self.hypothesis == "wrong":
-            msgspec.structs.force_setattr(self, "control", QueryControl(name="wrong_hypothesis"))
-        msgspec.structs.force_setattr(self, "hypothesis", msgspec.UNSET)
 
     @property
     def answers_two_papers(self) -> bool:

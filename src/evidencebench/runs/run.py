@@ -3,33 +3,20 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 
 from evidencebench.errors import RunFormatError
 from evidencebench.files.disk import PathText, read_whole
-from evidencebench.files.records import RecordFormat, has_checksum, lines_in, with_checksum
+from evidencebench.files.records import lines_in
+from evidencebench.runs.answers import ANSWERS, AnyAnswer, FailureAnswer, RankingAnswer, encoded
+from evidencebench.runs.earlier import in_present_form
 from evidencebench.runs.header import SHOWN_DIGITS, RunHeader, code_text
 from evidencebench.system import Ranking
 from evidencebench.wording import counted, one_line
-
-
-class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of a run: an answer or an ``error``; ``answered`` is the time (people only), ``crc`` the checksum."""
-
-    id: str
-    task: str | None = None
-    epoch: Annotated[int, msgspec.Meta(ge=1)] = 1
-    sentences: tuple[int, ...] | None = None
-    scores: tuple[float, ...] | None = None
-    ordered: bool = True
-    notes: dict[str, int] = {}
-    error: str | None = None
-    answered: str | None = None
-    crc: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,33 +35,24 @@ class Failure:
 
 Answer = Ranking | Failure
 
-_decoder = msgspec.json.Decoder(AnswerLine)
+_decoder: msgspec.json.Decoder[AnyAnswer] = msgspec.json.Decoder(AnyAnswer)
 
 
-def encode_answer(
-    instance_id: str, task: str | None, answer: Answer, *, epoch: int = 1, answered: str | None = None
-) -> bytes:
-    """Return one line of a run, without its line end; ``answered`` is the time of the answer, ISO 8601 in UTC."""
-    line = AnswerLine(id=instance_id, task=task, epoch=epoch, notes=dict(answer.notes))
+def encode_answer(instance_id: str, task: str | None, answer: Answer, *, epoch: int = 1) -> bytes:
+    """Return one line of a run, without its line end."""
+    notes = dict(answer.notes)
     if isinstance(answer, Failure):
-        line = msgspec.structs.replace(line, error=answer.error)
-    else:
-        given = {name: getattr(answer, name) for name in ("sentences", "scores", "ordered")}
-        line = msgspec.structs.replace(line, **given, answered=answered)
-    return with_checksum(msgspec.json.encode(line))
-
-
-def check_answer(answer: AnswerLine, line: memoryview | bytes) -> None:
-    if answer.crc is not None and not has_checksum(line, answer.crc):
-        # Another program may have spelled the line otherwise.
-        spelled = with_checksum(msgspec.json.encode(msgspec.structs.replace(answer, crc=None)))
-        if not has_checksum(spelled, answer.crc):
-            raise RunFormatError(
-                f"the answer to '{answer.id}' is not the one that was written: its crc {answer.crc} does not fit; "
-                "restore the line, or take the crc out of it to have it read as it stands"
-            )
-    if (answer.sentences is None) == (answer.error is None):
-        raise RunFormatError("expected either 'sentences' or 'error'")
+        return encoded(FailureAnswer(id=instance_id, task=task, epoch=epoch, error=answer.error, notes=notes))
+    line = RankingAnswer(
+        id=instance_id,
+        task=task,
+        epoch=epoch,
+        sentences=answer.sentences,
+        scores=answer.scores,
+        ordered=answer.ordered,
+        notes=notes,
+    )
+    return encoded(line)
 
 
 # A run with scores of all sentences of the largest data, for six tasks, has 3 GB.
@@ -167,52 +145,55 @@ class RunFile:
             return line
         last = self._last  # looked up once, since another thread may ask too
         if last is None or last[0] is not line:  # each task asks for the same answer in turn
-            read = _decoder.decode(line)
-            ranking = Ranking(
-                sentences=read.sentences or (), scores=read.scores, ordered=read.ordered, notes=read.notes
-            )
-            self._last = last = (line, ranking)
+            self._last = last = (line, ranking_in(_decoder.decode(line)))
         return last[1]
 
 
+def ranking_in(answer: AnyAnswer) -> Ranking:
+    """Return an answer as systems give it; of a person, with the time of work and the time since it was opened."""
+    if not isinstance(answer, RankingAnswer):
+        raise RunFormatError(f"the answer to '{answer.id}' is no ranking of sentences")
+    notes = answer.notes
+    if answer.opened:
+        open_for = datetime.fromisoformat(answer.at) - datetime.fromisoformat(answer.opened)
+        notes = {"seconds": answer.seconds, "seconds_open": max(answer.seconds, int(open_for.total_seconds()))}
+    return Ranking(sentences=answer.sentences, scores=answer.scores, ordered=answer.ordered, notes=notes)
+
+
 def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None = None) -> RunFile:
-    """Read a run in this package's own form, without a torn last line; raises `RunFormatError`, with the line."""
+    """Read a run in this package's own form, without a torn last line; raises `RunFormatError`, with the line.
+
+    A person's drafts are no answers, and what is said last of an instance is the answer.
+    """
     path = Path(path)
-    content = read_content(path) if content is None else content
+    original = read_content(path) if content is None else content
+    current = in_present_form(path, original)
     header: RunHeader | None = None
+    is_by_person = False
     if needs_header:
-        header, answers = RUNS.scan(path, [content])
+        written, answers = ANSWERS.scan(path, [current])
+        if written.run is None:
+            raise RunFormatError(f"{path}: holds answers to other tasks than those of instances, and is no run")
+        header, is_by_person = written.run, written.role == "person"
     else:
-        answers = RUNS.records(path, lines_in([content]))
+        answers = ANSWERS.records(path, lines_in([current]))
     n_epochs = 1 if header is None else header.epochs
     first, *later = epochs = [dict[tuple[str, str | None], memoryview | Answer]() for _ in range(n_epochs)]
     for number, _, line, answer in answers:
+        if is_by_person and not answer.is_done:
+            continue
+        if not isinstance(answer, RankingAnswer | FailureAnswer):
+            raise RunFormatError(f"{path}: line {number}: expected sentences of '{answer.id}', or why it failed")
         if answer.epoch > n_epochs:
             raise RunFormatError(f"{path}: line {number}: expected epochs up to {n_epochs}, got {answer.epoch}")
         key, lines = (answer.id, answer.task), epochs[answer.epoch - 1]
         if key in lines and not isinstance(lines[key], Failure):
             raise RunFormatError(f"{path}: line {number}: a second answer for '{answer.id}'")
-        lines[key] = line if answer.error is None else Failure(error=answer.error, notes=answer.notes)
-    return RunFile(path, header, first, content, later=later)
-
-
-def _check_header(header: RunHeader, _line: memoryview) -> None:
-    if not header.tasks or len(set(header.tasks)) < len(header.tasks):
-        got = ", ".join(header.tasks) or "none"
-        raise RunFormatError(f"expected the names of one task or more, each once, got {got}")
-
-
-RUNS = RecordFormat(
-    header=RunHeader,
-    record=AnswerLine,
-    begins=b'{"evidencebench_run":',
-    what="a run",
-    a_record="an answer",
-    made_by="evidencebench run",
-    version_field="evidencebench_run",
-    check_header=_check_header,
-    check=check_answer,
-)
+        if isinstance(answer, FailureAnswer):
+            lines[key] = Failure(error=answer.error, notes=answer.notes)
+        else:
+            lines[key] = line
+    return RunFile(path, header, first, original, later=later)
 
 
 def read_content(path: Path) -> bytes:

@@ -20,10 +20,10 @@ from evidencebench.engine.protocol import Engine, outcomes_in_order
 from evidencebench.errors import EvidenceWarning, RunError, RunMismatchError, TaskError, WorkerError
 from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of
 from evidencebench.files.disk import PathText, paths_from
+from evidencebench.runs.answers import PERSON
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.header import SHOWN_DIGITS, ControlName, QueryControl, RunHeader, SystemHeader, option_text
 from evidencebench.runs.oddities import warn
-from evidencebench.runs.people import SYSTEM_NAME as PERSON
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.controls import CONTROLS

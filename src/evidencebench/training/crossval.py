@@ -25,8 +25,9 @@ from evidencebench.files.disk import PathText
 from evidencebench.files.records import RecordFormat, require_same
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
+from evidencebench.runs.answers import ANSWERS, header_of
 from evidencebench.runs.header import CrossvalHeader, RunHeader, SystemHeader, differing_runs
-from evidencebench.runs.run import RUNS, Answer, encode_answer, read_run
+from evidencebench.runs.run import Answer, encode_answer, read_run
 from evidencebench.scoring.compare import overlaps, stranger_shares
 from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
@@ -182,7 +183,7 @@ def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: b
     if not path.is_file():
         raise RunError(f"{path}: expected a regular file, got a folder, a pipe or a device; choose another name")
     try:
-        header = read_run(path).header if RUNS.is_at(path) else None
+        header = read_run(path).header if ANSWERS.is_at(path) else None
     except RunFormatError:
         header = None
     if header is None or header.crossval is None:
@@ -197,7 +198,7 @@ def run_lines(
     """Yield the answers of a plan's first system under its first seed as a run, the same bytes for the same splits."""
     system, seed = plan.systems[0], plan.seeds[0]
     mine = [each for each in finished if each.split.seed == seed and not each.split.blind and system in each.own]
-    yield msgspec.json.encode(_header(plan, dataset, mine)) + b"\n"
+    yield msgspec.json.encode(header_of(_header(plan, dataset, mine))) + b"\n"
     answered = {instance_id: picks for answers in mine for instance_id, picks in answers.own[system].items()}
     for instance_id in dataset.ids:
         for task in tasks:

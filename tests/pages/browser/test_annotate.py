@@ -8,12 +8,15 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from doors import (
-    AnnotationFolder,
+    Annotations,
     AnnotationTask,
     Criterion,
     FileDigest,
+    MarksAnswer,
+    RatingsAnswer,
     TasksHeader,
     TaskSort,
+    annotation_folder,
     read_tasks,
     write_tasks,
 )
@@ -81,10 +84,10 @@ def saved(page: Page) -> None:
     expect(page.locator(".pick-saved")).to_have_text("Saved.")
 
 
-def sentences_of(tmp_path: Path) -> dict[str, dict[str, tuple[int, ...] | None]]:
-    found = AnnotationFolder(tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl")).read()
+def sentences_of(tmp_path: Path) -> dict[str, dict[str, tuple[int, ...]]]:
+    found = Annotations.read(annotation_folder(tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl")))
     return {
-        name: {task: one.sentences for task, one in of_one.items() if one.is_done}
+        name: {task: one.sentences for task, one in of_one.items() if one.is_done and isinstance(one, MarksAnswer)}
         for name, of_one in found.by_annotator.items()
     }
 
@@ -132,9 +135,10 @@ def test_two_annotators_differ_and_one_decides(
         saved(page)
         page.get_by_role("button", name="Done").click()
         expect(page.get_by_text("All disputes are decided. Thank you!")).to_be_visible()
-    found = AnnotationFolder(tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl")).read()
+    found = Annotations.read(annotation_folder(tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl")))
     (decision,) = found.adjudicated.values()
-    assert (decision.sentences, decision.note, decision.decided_by) == ((2, 3), "It says so.", "Bo")
+    assert isinstance(decision, MarksAnswer)
+    assert (decision.sentences, decision.note, decision.by) == ((2, 3), "It says so.", "Bo")
     assert decision.is_done
 
 
@@ -313,10 +317,11 @@ def test_hypotheses_are_rated_with_yes_and_no(serving: Serving, tmp_path: Path, 
         page.keyboard.press("x")
         page.keyboard.press("Enter")
         expect(page.get_by_text("All tasks are done. Thank you!")).to_be_visible()
-    found = (
-        AnnotationFolder(tmp_path / "hypotheses", read_tasks(tmp_path / "hypotheses.jsonl")).read().by_annotator["Ada"]
-    )
-    assert [one.ratings for one in found.values()] == 2 * [{"valuable": True, "relevant": False}]
+    tasks = read_tasks(tmp_path / "hypotheses.jsonl")
+    found = annotation_folder(tmp_path / "hypotheses", tasks).answers_of("Ada")
+    assert [one.ratings for one in found.values() if isinstance(one, RatingsAnswer)] == 2 * [
+        {"valuable": True, "relevant": False}
+    ]
     assert all(one.is_done for one in found.values())
 
 
@@ -332,10 +337,10 @@ def test_a_pair_shows_the_sentence_among_those_around_it(serving: Serving, tmp_p
         page.keyboard.press("y")
         page.keyboard.press("Enter")
         expect(page.locator(".pick-eyebrow")).to_contain_text("Task 2 of")
-    (answer,) = (
-        AnnotationFolder(tmp_path / "pairs", read_tasks(tmp_path / "pairs.jsonl")).read().by_annotator["Ada"].values()
-    )
-    assert (answer.task, answer.ratings, answer.is_done) == (first.id, {"holds": True}, True)
+    asked = read_tasks(tmp_path / "pairs.jsonl")
+    (answer,) = annotation_folder(tmp_path / "pairs", asked).answers_of("Ada").values()
+    assert isinstance(answer, RatingsAnswer)
+    assert (answer.id, answer.ratings, answer.is_done) == (first.id, {"holds": True}, True)
 
 
 def test_a_long_list_shows_a_hundred_tasks_at_first(serving: Serving, tmp_path: Path, page: Page) -> None:

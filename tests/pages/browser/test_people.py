@@ -240,8 +240,8 @@ def test_tabs_of_one_browser_may_be_different_people(serve: Serve, new_page: New
         saved(page)
         sentence(other, 4).click()
         saved(other)
-        drafts = {path.name.split("-")[0]: path.read_text() for path in served.folder.glob("*.drafts.json")}
-    assert {name: json.loads(text)["drafts"][A]["sentences"] for name, text in drafts.items()} == {
+        last = {path.name.split("-")[0]: path.read_text().splitlines()[-1] for path in served.folder.glob("*.jsonl")}
+    assert {name: json.loads(line)["sentences"] for name, line in last.items()} == {
         "ada": [2],
         "bob": [4],
     }
@@ -345,8 +345,8 @@ def test_text_that_is_selected_for_copying_is_not_picked(picking: Page, tmp_path
     page.keyboard.press("Space")
     expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
     saved(page)
-    (drafts,) = (tmp_path / "people").glob("*.drafts.json")
-    assert json.loads(drafts.read_bytes())["drafts"][A]["revision"] >= 2
+    (path,) = (tmp_path / "people").glob("*.jsonl")
+    assert json.loads(path.read_bytes().splitlines()[-1])["revision"] >= 2
 
 
 UNTIL_AT_REST = """async () => {

@@ -125,8 +125,8 @@ def save(client: Client, body: dict[str, Any]) -> Reply:
 
 
 def picks(name: str, instance_id: str, sentences: Sequence[int], revision: int = 0, tab: str = "one") -> dict[str, Any]:
-    picked = {"sentences": list(sentences), "reached": 0, "seconds": 0, "revision": revision, "tab": tab}
-    return {"person": name, "list": "tasks", "answer": {"task": instance_id, **picked}}
+    picked = {"sentences": list(sentences), "reached": 0, "seconds": 0, "revision": revision + 1, "tab": tab}
+    return {"person": name, "list": "tasks", "answer": {"answer": "ranking", "id": instance_id, **picked}}
 
 
 def changed(body: dict[str, Any], **change: Any) -> dict[str, Any]:
@@ -396,8 +396,8 @@ def test_of_submissions_at_once_one_counts(serve: Serve) -> None:
         ({"seconds": -1}, 400, "not what the page sends"),
         ({"revision": -1}, 400, "revision`; load the page again"),
         ({"tab": "x" * 65}, 400, "not what the page sends"),
-        ({"budget": 10}, 400, "unknown field"),
-        ({"task": "nothing"}, 404, "no such task in this list"),
+        ({"answer": "marks"}, 400, "not what the page sends"),
+        ({"id": "nothing"}, 404, "no such task in this list"),
     ],
 )
 def test_what_the_page_would_not_send_is_refused_in_words(
@@ -469,7 +469,7 @@ def test_of_two_tabs_neither_replaces_what_it_has_not_seen_until_one_submits(ser
             assert refused.status_code == 409
             theirs = refused.json()["answer"]
             assert (theirs["sentences"], theirs["revision"]) == ([1], 1)
-            assert "changed in another tab" in refused.json()["error"]
+            assert "in another tab" in refused.json()["error"]
         assert save(other, picks("Ada", A, [1, 2], 1, tab="other")).status_code == 200
         assert paper(one, "Ada", A).json()["answer"]["sentences"] == [1, 2]
         assert one.post("/api/people/submit", json=picks("Ada", A, [1, 2], 2, tab="one")).status_code == 200

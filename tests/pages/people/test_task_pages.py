@@ -49,7 +49,7 @@ class Browser:
         return self.client.put("/api/people/answer", json=body)
 
     def mark(self, task: str, *sentences: int, is_done: bool = True, revision: int = 1, **options: str) -> Any:
-        answer = {"task": task, "sentences": sentences, "is_done": is_done, "revision": revision}
+        answer = {"answer": "marks", "id": task, "sentences": sentences, "is_done": is_done, "revision": revision}
         return self.put(answer, **options)
 
     def disputes(self) -> list[str]:
@@ -86,12 +86,12 @@ def test_a_decision_names_who_decided_whatever_the_page_says(folder: Path) -> No
     ada, bo = Browser(folder, "Ada"), Browser(folder, "Bo")
     ada.mark("task_1", 1)
     bo.mark("task_1", 2)
-    answer = {"task": "task_1", "sentences": [1, 2], "is_done": True, "decided_by": "Ada", "at": "1999-01-01"}
+    answer = {"answer": "marks", "id": "task_1", "sentences": [1, 2], "is_done": True, "by": "Ada", "at": "1999-01-01"}
 
     kept = bo.put(answer, "adjudication").json()["answer"]
-    assert (kept["decided_by"], kept["at"][:2]) == ("Bo", "20")
-    own = ada.put({**answer, "task": "task_2", "decided_by": "Zed", "is_imported": True}).json()["answer"]
-    assert (own["decided_by"], own["is_imported"]) == ("", False)
+    assert (kept["by"], kept["at"][:2]) == ("Bo", "20")
+    own = ada.put({**answer, "id": "task_2", "by": "another tool"}).json()["answer"]
+    assert own["by"] == ""
 
 
 def test_what_another_tab_has_changed_comes_back(folder: Path) -> None:
@@ -107,10 +107,10 @@ def test_what_another_tab_has_changed_comes_back(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "status", "told"),
     [
-        ({"task": "task_1", "sentences": [3]}, 400, "sentence 3: the paper has 0..2"),
-        ({"task": "task_1", "sentences": ["1"]}, 400, "not what the page sends"),
-        ({"task": "task_1", "ratings": {"a": True}}, 400, "expected marked sentences, and no ratings"),
-        ({"task": "task_9", "sentences": []}, 404, "no such task"),
+        ({"answer": "marks", "id": "task_1", "sentences": [3]}, 400, "sentence 3: the paper has 0..2"),
+        ({"answer": "marks", "id": "task_1", "sentences": ["1"]}, 400, "not what the page sends"),
+        ({"answer": "ratings", "id": "task_1", "ratings": {"a": True}}, 400, "not what the page sends"),
+        ({"answer": "marks", "id": "task_9", "sentences": []}, 404, "no such task"),
         ([], 400, "not what the page sends"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_damaged_file_is_told_without_the_path_of_its_folder(folder: Path) -> 
     ada = Browser(folder, "Ada")
     ada.mark("task_1", 1)
     (path,) = (folder / "people").glob("*.jsonl")
-    path.write_text(path.read_text().replace('"task_1"', '"task_7"'))
+    path.write_text(path.read_text().replace('"task_1"', '"task_7"').replace("crc", "was"))
     found = ada.get("queue", list="tasks")
 
     assert found.status_code == 503

@@ -24,7 +24,7 @@ from evidencebench.construction.people.agreement import (
     ValidationReport,
     report_answers,
 )
-from evidencebench.construction.people.answers import AnnotationFolder, Annotations
+from evidencebench.construction.people.answers import Annotations, annotation_folder
 from evidencebench.construction.people.exchange import TOOLS, keep_answers
 from evidencebench.construction.people.labels import Labelled, read_labels, validation_folder
 from evidencebench.construction.people.marks import LABELS
@@ -167,8 +167,9 @@ def _drawn(source: str, folder: Path, sort: TaskSort, n: int | None, seed: int) 
 
 def _kept(folder: Path, sort: TaskSort, answers: Iterable[Path]) -> tuple[dict[str, dict[str, int]], list[str]]:
     """Keep what files hold beside the answers from the app; return the fields for machines, and problems."""
-    annotations = AnnotationFolder(folder / sort, read_tasks(folder / f"{sort}.jsonl"))
-    counts, problems = keep_answers(answers, annotations)
+    tasks = read_tasks(folder / f"{sort}.jsonl")
+    annotations = annotation_folder(folder / sort, tasks)
+    counts, problems = keep_answers(answers, tasks, annotations)
     told = ", ".join(f"{n:,} {what}" for what, n in counts.items())
     print_cautions([f"answers in {annotations.folder}: {told}"], "note")
     return {"answers": dict(counts)}, problems
@@ -208,7 +209,7 @@ def _reports(
     labels = read_labels(source) if LABELLED_SORTS & set(sorts) else None
     for name in sorts:
         tasks = read_tasks(folder / f"{name}.jsonl")
-        annotations = AnnotationFolder(folder / name, tasks).read()
+        annotations = Annotations.read(annotation_folder(folder / name, tasks))
         try:
             report = report_of(tasks, annotations, labels if name in LABELLED_SORTS else None)
         except UndefinedScoreError as error:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from evidencebench.construction.people.answers import MODEL, TOGETHER, Annotations
+from evidencebench.construction.people.answers import Annotations
 from evidencebench.construction.people.labels import Labelled
 from evidencebench.construction.people.marks import (
     LEAST_VALUES,
@@ -25,6 +25,7 @@ from evidencebench.construction.people.marks import (
 from evidencebench.construction.people.sampling import LABELLED, UNLABELLED
 from evidencebench.construction.people.tasks import TasksFile, TaskSort
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
+from evidencebench.runs.people import MODEL, TOGETHER
 from evidencebench.scoring.resampling import Floats, Resampling, proportion, shared_counts
 from evidencebench.wording import counted
 

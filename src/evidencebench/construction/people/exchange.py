@@ -10,17 +10,20 @@ from typing import Annotated, Any
 from xml.sax.saxutils import quoteattr
 
 import msgspec
+from msgspec.structs import replace
 
-from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation, check_annotation
+from evidencebench.construction.people.answers import Annotation, annotation_kind, check_annotation
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
 from evidencebench.decoding import prepared
 from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError
 from evidencebench.files.disk import BROKEN_JSON, decoded, packaged_table, read_bytes
-from evidencebench.runs.people import checked_name
+from evidencebench.runs.answers import MarksAnswer, RatingsAnswer
+from evidencebench.runs.people import AnswerFolder, checked_name
 from evidencebench.tables import safe_cell
 
 SOURCE = "source"  # the label of a sentence that holds the aspect
 YES, NO = "yes", "no"
+IMPORTED = "another tool"  # who an answer comes by that was not given in the app
 
 
 @dataclass(kw_only=True)
@@ -29,17 +32,17 @@ class ForeignAnnotations:
 
     path: Path
     tasks: TasksFile
-    answers: dict[tuple[str, str], TaskAnnotation] = field(default_factory=dict)
+    answers: dict[tuple[str, str], Annotation] = field(default_factory=dict)
     problems: Counter[str] = field(default_factory=Counter)
 
-    def add(self, annotator: str, annotation: TaskAnnotation, where: str) -> None:
+    def add(self, annotator: str, annotation: Annotation, where: str) -> None:
         """Keep an annotation; a later one of the same annotator and task replaces it. ``where`` is for messages."""
         try:
             check_annotation(self.tasks, annotation)
             name = checked_name(annotator)
         except PeopleError as error:
             raise RunFormatError(f"{self.path}: {where}: {error}") from error
-        self.answers[name, annotation.task] = annotation
+        self.answers[name, annotation.id] = annotation
 
     def require_same_tasks(self, sha256: object, where: str) -> None:
         if sha256 != tasks_mark(self.tasks):
@@ -48,9 +51,9 @@ class ForeignAnnotations:
                 f"'{tasks_mark(self.tasks)}', got {sha256!r}; --sort and --folder say which tasks this tool was given"
             )
 
-    def rated(self, task: str, given: Mapping[str, bool]) -> TaskAnnotation:
+    def rated(self, task: str, given: Mapping[str, bool]) -> Annotation:
         is_done = {criterion.name for criterion in self.tasks.header.criteria} <= given.keys()
-        return TaskAnnotation(task=task, ratings=dict(given), is_done=is_done)
+        return RatingsAnswer(id=task, ratings=dict(given), is_done=is_done)
 
 
 def tasks_mark(tasks: TasksFile) -> str:
@@ -154,7 +157,7 @@ def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:
                     into.add("unknown" if number is None else f"user {number}", annotation, where)
 
 
-def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> TaskAnnotation:
+def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> Annotation:
     if into.tasks.header.sort != "sentences":
         choices = {region.from_name: region.value.get("choices") for region in submitted.result}
         return into.rated(task, {name: choice == [YES] for name, choice in choices.items() if choice in ([YES], [NO])})
@@ -172,7 +175,7 @@ def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> T
         if last >= n_sentences:
             raise RunFormatError(f"{into.path}: task '{task}': sentence {last}: the paper has 0..{n_sentences - 1}")
         marked.update(range(span.start, last + 1))
-    return TaskAnnotation(task=task, sentences=tuple(sorted(marked)), is_done=True)
+    return MarksAnswer(id=task, sentences=tuple(sorted(marked)), is_done=True)
 
 
 # A CSV for a spreadsheet: a row a sentence, with a cell to fill; or a row a task, with a cell a criterion.
@@ -239,7 +242,7 @@ def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
             into.problems["tasks with rows missing: left out"] += 1
         else:
             marked = tuple(sorted(int(number) for number, answer in answers.items() if answer))
-            annotation = TaskAnnotation(task=task_id, sentences=marked, is_done=True)
+            annotation = MarksAnswer(id=task_id, sentences=marked, is_done=True)
             into.add(annotator, annotation, f"task '{task_id}'")
 
 
@@ -282,15 +285,17 @@ TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = {
 """Tool -> the ends of the names of its files -> what makes them."""
 
 
-def keep_answers(paths: Iterable[Path], folder: AnnotationFolder) -> tuple[Counter[str], list[str]]:
+def keep_answers(
+    paths: Iterable[Path], tasks: TasksFile, folder: AnswerFolder[Annotation]
+) -> tuple[Counter[str], list[str]]:
     """Add what files of other tools hold to a folder; return how many are new, changed and unchanged, and problems.
 
     Nothing is kept where a file does not fit the tasks, two differ, or a person gave another answer in the app.
     """
-    given, kept = dict[tuple[str, str], TaskAnnotation](), list[tuple[str, TaskAnnotation]]()
+    given, kept = dict[tuple[str, str], Annotation](), list[tuple[str, Annotation]]()
     problems, counts = list[str](), Counter(new=0, changed=0, unchanged=0)
     for path in paths:
-        content, read = read_bytes(path, at_most=1 << 30), ForeignAnnotations(path=path, tasks=folder.tasks)
+        content, read = read_bytes(path, at_most=1 << 30), ForeignAnnotations(path=path, tasks=tasks)
         is_json = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         (read_label_studio if is_json else read_sheet)(content, read)
         problems += [f"{path}: {problem}: {n:,}" for problem, n in read.problems.items()]
@@ -299,17 +304,17 @@ def keep_answers(paths: Iterable[Path], folder: AnnotationFolder) -> tuple[Count
                 raise RunFormatError(f"{path}: a second answer of '{name}' to task '{task}'; give each once")
     known = {name: folder.answers_of(name) for name in dict.fromkeys(name for name, _ in given)}
     for (name, task), answer in given.items():
-        last = known[name].get(task) or TaskAnnotation(task=task, revision=0, is_imported=True)
-        if msgspec.structs.replace(last, note="", revision=1, at="", is_imported=False) == answer:
+        last = known[name].get(task) or annotation_kind(tasks)(id=task, revision=0, by=IMPORTED)
+        if replace(last, note="", revision=1, at="", by="", crc=None) == answer:
             counts["unchanged"] += 1
-        elif last.is_imported:
+        elif last.by == IMPORTED:
             counts["changed" if last.revision else "new"] += 1
-            kept.append((name, msgspec.structs.replace(answer, revision=last.revision + 1, is_imported=True)))
+            kept.append((name, replace(answer, revision=last.revision + 1, by=IMPORTED)))
         else:
             raise PeopleError(
                 f"{folder.path_of(name)}: '{name}' gave task '{task}' another answer in the app; change it there, or "
                 "give this annotator another name"
             )
     for name, answer in kept:
-        folder.append(name, answer)
+        folder.save(name, answer)
     return counts, problems

@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from evidencebench.construction.noise import MarkedAspect
-from evidencebench.construction.people.answers import MODEL, TOGETHER, AnnotationFolder, Annotations, TaskAnnotation
+from evidencebench.construction.people.answers import Annotation, Annotations, annotation_folder
 from evidencebench.construction.people.labels import Labelled, read_labels, validation_folder
 from evidencebench.construction.people.tasks import AnnotationTask, read_tasks
 from evidencebench.errors import PeopleError
+from evidencebench.runs.answers import MarksAnswer, RatingsAnswer
+from evidencebench.runs.people import MODEL, TOGETHER
 from evidencebench.scoring.resampling import Floats
 
 MISSING = -1
@@ -78,7 +80,7 @@ def collect_marks(
 ) -> Marks:
     """Return the marks of people, of teams (what at least half of the members mark), and those of the labels."""
 
-    def row(answers: Mapping[str, TaskAnnotation]) -> Marked:
+    def row(answers: Mapping[str, Annotation]) -> Marked:
         return np.concatenate([_values(task, answers.get(task.id), criterion) for task in tasks], dtype=np.int8)
 
     rows = {
@@ -109,20 +111,22 @@ def collect_marks(
     )
 
 
-def _values(task: AnnotationTask, annotation: TaskAnnotation | None, criterion: str) -> Marked:
-    n_things = 1 if criterion else len(task.sentences)
-    done = annotation if annotation is not None and annotation.is_done else TaskAnnotation(task=task.id)
-    said: bool | tuple[int, ...] | None = (done.ratings or {}).get(criterion) if criterion else done.sentences
-    if said is None:
-        return np.full(n_things, MISSING, dtype=np.int8)
-    return np.array([said] if criterion else np.isin(np.arange(n_things), said), dtype=np.int8)
+def _values(task: AnnotationTask, annotation: Annotation | None, criterion: str) -> Marked:
+    done = annotation if annotation is not None and annotation.is_done else None
+    if isinstance(done, RatingsAnswer) and criterion in done.ratings:
+        return np.array([done.ratings[criterion]], dtype=np.int8)
+    if isinstance(done, MarksAnswer):
+        return np.isin(np.arange(len(task.sentences)), done.sentences).astype(np.int8)
+    return np.full(1 if criterion else len(task.sentences), MISSING, dtype=np.int8)
 
 
-def _as_labelled(task: AnnotationTask, labels: Labelled, criterion: str) -> TaskAnnotation:
+def _as_labelled(task: AnnotationTask, labels: Labelled, criterion: str) -> Annotation:
     """Return what an annotator would say who says what the labels do."""
     known = labels[task.paper_id, task.aspect]
+    if not criterion:
+        return MarksAnswer(id=task.id, sentences=tuple(known.sources), is_done=True)
     is_so = known.is_result if task.number is None else task.number in known.sources
-    return TaskAnnotation(task=task.id, sentences=tuple(known.sources), ratings={criterion: is_so}, is_done=True)
+    return RatingsAnswer(id=task.id, ratings={criterion: is_so}, is_done=True)
 
 
 def matched(tasks: Sequence[AnnotationTask], labels: Labelled) -> list[AnnotationTask]:
@@ -142,7 +146,7 @@ def marked_aspects(source: str | Path, folder: Path | None = None) -> tuple[Mark
     tasks, labels = read_tasks(folder / "sentences.jsonl"), read_labels(source)
     if not (known := matched(tasks.records, labels)):
         return ()
-    marks = collect_marks(known, AnnotationFolder(folder / "sentences", tasks).read())
+    marks = collect_marks(known, Annotations.read(annotation_folder(folder / "sentences", tasks)))
     n_aspects, found = Counter(paper for paper, _ in labels), list[MarkedAspect]()
     for number, task in enumerate(known if marks.raters else ()):
         own = marks.values[-1][marks.task_of == number]  # the labels are not among them

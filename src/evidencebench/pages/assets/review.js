@@ -37,7 +37,8 @@ const DESK = {
     h("p", {}, "Each paper is asked each question, and the best sentences are found for you. Say of each whether it counts, add others, and decide what the paper reports."),
     h("p", {}, about.is_blind ? "You work blind: nobody’s decisions are shown to you, and yours to nobody." : "What others decide is shown beside what you decide."),
   ],
-  empty: { decision: "", accepted: [], rejected: [], note: "" },
+  answer: "decision",
+  empty: { decision: "", accepted: [], rejected: [], lost: [], note: "" },
   ask: "What does this paper report?",
   text: (task) => task.question,
   head: ({ paper, found }) => [
@@ -274,6 +275,7 @@ function cellView(server, task, about, on) {
   const choices = numbered(about.decisions, ({ words }) => words, decide);
   const rows = [...offered.values()].reverse().map(markRow);
   const own = h("ol.cell-rows", { role: "list", "aria-label": "Sentences that you added" });
+  const gone = h("ul.cell-rows", { role: "list", "aria-label": "Sentences that are not in the file any more" });
   let added = []; // rows
   let current = null; // a sentence
   const side = h("div", {},
@@ -282,7 +284,7 @@ function cellView(server, task, about, on) {
     task.changed && h("p.people-note", {}, "Another system had found something else here: ", foreign("span", {}, task.changed)),
     h("h2", {}, rows.length ? "Found sentences" : "No sentence was found"),
     rows.length > 0 && h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
-    h("p.people-note", {}, "Add others by a click on them in the paper."), own);
+    h("p.people-note", {}, "Add others by a click on them in the paper."), own, gone);
   turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
   const begin = () => (rows[0]?.quote ?? choices.buttons[0]).focus({ preventScroll: true });
   return { element, side, show, begin, commands: [
@@ -321,7 +323,14 @@ function cellView(server, task, about, on) {
     on.change({ ...rest, ...without });
   }
 
-  function show({ decision, accepted, rejected }) {
+  function goneRow(words) {
+    const drop = () => on.change({ ...on.value(), lost: on.value().lost.filter((one) => one !== words) });
+    return h("li", {}, foreign("span", {}, words), h("small", {}, "accepted before; not in the file as it is now"),
+      h("button.cell-rejected", { "aria-label": "Drop this sentence", title: "Drop", onclick: drop }, "✗"));
+  }
+
+  function show({ decision, accepted, rejected, lost }) {
+    gone.replaceChildren(...lost.map(goneRow));
     const classOf = (index) => (accepted.includes(index) ? "is-accepted" : rejected.includes(index) ? "is-rejected" : offered.has(index) ? "is-found" : "");
     choices.show(decision);
     const others = accepted.filter((index) => !offered.has(index));

@@ -289,7 +289,7 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
     const lacking = sort.lacks(work.value(), about);
     refuse(lacking ?? "");
     if (lacking) {
-      if (work.value().cause) noteField.focus();
+      if (work.value().choice) noteField.focus();
     } else if (!sort.confirm) {
       work.finish();
       await work.end();

@@ -1,6 +1,7 @@
 /* The sorts of tasks: papers to pick in, sentences to mark, questions to rate, misses to audit. A sort says what is shown
    of a task, and what people say of it, by:
-   `empty`, the value of a task of which nothing was said, such as {sentences, ratings, cause, note, is_done};
+   `answer`, the name of the form of answers, and `empty`, the value of a task of which nothing was said, such as
+   {sentences, ratings, choice, note, is_done};
    `lists`, the server's names of its lists by those in addresses, and `link(list, row)`, the address of a task;
    `ask`, `guide`, `explain`, `words`, `merged` and `done(value)`, words for people;
    `text(task)`, the question, `limit(task)`, what is said below it, and `head(task)`, elements between the two;
@@ -62,6 +63,7 @@ const PICKING = {
     },
   },
   link: (_, { id, status }) => (status === "done" ? linkTo(id) : taskLink("pick", id)),
+  answer: "ranking",
   empty: { sentences: [] },
   isTimed: true,
   isOrdered: true,
@@ -107,6 +109,7 @@ function submitWords({ sentences: { length } }, { budget }) {
 
 const MARKING = {
   ...CHANGEABLE,
+  answer: "marks",
   empty: { sentences: [], note: "", is_done: false },
   ask: "Which sentences hold this aspect?",
   done: (value) => `Done: ${value.sentences.length ? `${counted(value.sentences.length, "sentence")} marked` : "no sentence holds it"}`,
@@ -131,6 +134,7 @@ const MARKING = {
 
 const RATING = {
   ...CHANGEABLE,
+  answer: "ratings",
   empty: { ratings: {}, note: "", is_done: false },
   ask: "Answer each question with yes or no.",
   text: (task) => task.aspect || task.hypothesis || `What a review says of the paper that it cites as ${task.cited || task.paper_id}`,
@@ -149,16 +153,17 @@ const AUDIT = {
   ...CHANGEABLE,
   links: CHANGEABLE.links.slice(0, 1),
   lists: { tasks: TASKS },
-  empty: { cause: "", note: "" },
+  answer: "decision",
+  empty: { choice: "", note: "" },
   ask: "Why does this aspect count as missed?",
   text: (task) => task.aspect || `(the data has no text of ${task.aspect_id}; read its sources)`,
   lacks: (value, about) => {
-    if (!value.cause) return "Choose a cause first.";
-    const { needs_note: needsNote } = about.causes.find(({ name }) => name === value.cause);
+    if (!value.choice) return "Choose a cause first.";
+    const { needs_note: needsNote } = about.causes.find(({ name }) => name === value.choice);
     return needsNote && !value.note.trim() ? "This cause needs a note that says which." : null;
   },
   status: (value, _, about) => CHANGEABLE.status({ is_done: AUDIT.lacks(value, about) === null }),
-  holds: (value, about) => value.cause && AUDIT.lacks(value, about),
+  holds: (value, about) => value.choice && AUDIT.lacks(value, about),
   explain: (about) => [
     h("p", {}, "You will look at ", h("b", {}, `${about.n_tasks} ${about.n_tasks === 1 ? "miss" : "misses"}`), " of ", foreign("b", {}, about.system),
       ": aspects of papers that none of its selected sentences holds, by the labels. Say why each counts as missed. ",
@@ -324,14 +329,14 @@ function auditView(task, about, on) {
   const evidence = h("div.audit-evidence", {}, listed("Selected by the system", "selected"), listed("Sources by the labels", "source"));
   let looked = -1;
   return { element: h("div", {}, evidence, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, causes.buttons), paper),
-    show: ({ cause }) => causes.show(cause), begin: () => causes.buttons[0].focus({ preventScroll: true }), commands: [
+    show: ({ choice }) => causes.show(choice), begin: () => causes.buttons[0].focus({ preventScroll: true }), commands: [
     { ...causes.command, name: "choose that cause" },
     ...stepKeys(["j", "ArrowDown"], ["k", "ArrowUp"], "source or selected sentence", step),
   ] };
 
   function choose(cause) {
-    on.change({ ...on.value(), cause: on.value().cause === cause.name ? "" : cause.name });
-    if (cause.needs_note && on.value().cause) on.askForNote();
+    on.change({ ...on.value(), choice: on.value().choice === cause.name ? "" : cause.name });
+    if (cause.needs_note && on.value().choice) on.askForNote();
   }
 
   function step(by) {

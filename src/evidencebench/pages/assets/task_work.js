@@ -28,7 +28,8 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   const askAgain = () => saver.isDone() && document.visibilityState === "visible" && save(snapshot()).catch(() => {});
   const timer = clock && setInterval(askAgain, 1000 * SAVE_TIME_EVERY_SECONDS);
   const snapshot = () => (clock ? { ...value, reached: page.place(), seconds: clock.seconds() } : value);
-  const outgoing = (said) => ({ ...said, ...(task.of && { of: task.of }), task: id, tab, revision: sort.isTimed ? revision : revision + 1 });
+  let nSent = 0; // by which the server knows a request that comes twice, or late
+  const outgoing = (said) => ({ ...said, ...(task.of && { of: task.of }), answer: sort.answer, id, tab, request: nSent += 1, revision: revision + 1 });
   const lookAgain = () => keep(); // another tab may have changed the same task
   window.addEventListener("focus", lookAgain);
   return { id, list, value: () => value, can: (from) => steps[from].length > 0, change, turn, finish, submit, hear, end };

@@ -1,6 +1,6 @@
 """The papers in which people pick sentences, what they see afterwards, and their scores beside the systems."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,18 +19,22 @@ from evidencebench.execution.compatibility import data_header
 from evidencebench.pages.paper import GradedAnswer, SystemRecord, paper_of
 from evidencebench.pages.people.tasks import OfferedPaper, OwnScores, TaskApp, TaskRow, picking
 from evidencebench.pages.viewer import ShownSystem, ViewerData
-from evidencebench.runs.people import Clock, PeopleFolder, Person, utc_now
+from evidencebench.runs.answers import PERSON, RankingAnswer
+from evidencebench.runs.header import SystemHeader
+from evidencebench.runs.people import Clock, picks_folder, utc_now
+from evidencebench.runs.run import ranking_in
 from evidencebench.scoring.evaluate import Case, case_of, grade
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import percent
-from evidencebench.system import Ranking
 from evidencebench.wording import counted
 
 # How well a person has done, beside the systems: over exactly the papers that the person has submitted.
 
 
-def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Callable[[Person], OwnScores]:
+def _own_scores(
+    viewed: ViewerData, task: Task, offered: Container[str]
+) -> Callable[[Mapping[str, RankingAnswer]], OwnScores]:
     """Return what scores a person's submissions; the systems are graded once on each paper that anybody submits."""
 
     @cache
@@ -40,8 +44,8 @@ def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Call
         answers = (shown.answer_in_list(case, task) for shown in viewed.systems)
         return case, [answer for answer in answers if answer is not None]  # all answer, since the task has a budget
 
-    def scores(person: Person) -> OwnScores:
-        submissions = {paper: picked for paper, picked in list(person.submitted.items()) if paper in offered}
+    def scores(submitted: Mapping[str, RankingAnswer]) -> OwnScores:
+        submissions = {paper: ranking_in(answer) for paper, answer in submitted.items() if paper in offered}
         if not submissions:
             return {}, {}
         papers = [graded(instance_id) for instance_id in submissions]
@@ -89,19 +93,20 @@ def pick_tasks(
         paper = paper_of(positions[instance_id], instance.query)
         return OfferedPaper(**msgspec.structs.asdict(paper), budget=task.brief(instance).budget or 0)
 
-    def reveal(person: Person, instance_id: str, submission: Ranking) -> object:
-        record = SystemRecord(label=f"{person.name} (you)", signature=person.header.signature)
-        you = ShownSystem(record=record, source=lambda *_: submission, rules=Rules())
+    def reveal(person: str, submission: RankingAnswer) -> object:
+        signature = SystemHeader(name=PERSON, options={"name": person}).signature
+        picked = ranking_in(submission)
+        record = SystemRecord(label=f"{person} (you)", signature=signature)
+        you = ShownSystem(record=record, source=lambda *_: picked, rules=Rules())
         shown = replace(viewed, tasks=(task,), systems=(you, *viewed.systems))
         return {
             "overview": shown.overview(),
-            "record": shown.record(positions[instance_id], dataset[instance_id]),
-            "seconds": submission.notes.get("seconds", 0),
+            "record": shown.record(positions[submission.id], dataset[submission.id]),
+            "seconds": submission.seconds,
         }
 
-    data = data_header(dataset)
-    people = PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock)
-    kind = picking(people, rows, offer=offer, reveal=reveal, scores=_own_scores(viewed, task, rows))
+    people = picks_folder(folder, data_header(dataset), task.name, limit, clock=clock)
+    kind = picking(people, rows, task.name, offer=offer, reveal=reveal, scores=_own_scores(viewed, task, rows))
     about = {"sort": "picks", "title": viewed.title, "task": task.name, "scope": task.scope, "n_tasks": len(rows)}
     return TaskApp(kinds={"tasks": kind}, about=about, folder=folder)
 

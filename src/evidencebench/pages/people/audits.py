@@ -3,11 +3,10 @@
 import shlex
 from pathlib import Path
 
-from msgspec.structs import replace
-
-from evidencebench.construction.people.answers import CAUSES, Verdict, verdict_folder
+from evidencebench.construction.people.answers import CAUSES, verdict_folder
 from evidencebench.construction.people.tasks import MissesFile
-from evidencebench.pages.people.tasks import TaskApp, TaskRow, answered_tasks, done_or_begun, task_record
+from evidencebench.pages.people.tasks import TaskApp, TaskRow, answered_tasks, done_or_begun, from_page, task_record
+from evidencebench.runs.answers import DecisionAnswer
 from evidencebench.wording import counted
 
 
@@ -24,12 +23,12 @@ def audit_tasks(misses: MissesFile, folder: Path) -> TaskApp:
         for miss in misses.records
     }
     tasks = answered_tasks(
-        shape=Verdict,
+        shape=DecisionAnswer,
         rows=lambda _: rows,
         shown=lambda miss: task_record(misses.by_id[miss], "loss", "stands_for"),  # how it was drawn does not matter
         read=verdicts.answers_of,
-        keep=lambda person, verdict: verdicts.append(person, replace(verdict, at="")),
-        how_far=lambda verdict: done_or_begun(bool(verdict.cause)),
+        keep=lambda person, verdict: verdicts.save(person, from_page(verdict)),
+        how_far=lambda verdict: done_or_begun(bool(verdict.choice)),
     )
     report = ["evidencebench", "audit", "report", str(misses.path), "--folder", str(folder)]
     return TaskApp(

@@ -12,7 +12,7 @@ from evidencebench.pages.app.server import RefusedError
 from evidencebench.pages.paper import kind_letters
 from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow
 from evidencebench.papers.pdf.pictures import page_picture
-from evidencebench.review.decisions import DECISIONS, DecisionFolder
+from evidencebench.review.decisions import DECISIONS, decision_folder
 from evidencebench.review.desk import Desk, PaperText, content_as_read, finding_of
 from evidencebench.review.exports import EXPORTS, export
 from evidencebench.review.table import DeskAnswer, ReviewTable
@@ -21,8 +21,7 @@ _MOST_PICTURES = 48
 
 
 def review_tasks(desk: Desk, *, is_blind: bool) -> TaskApp:
-    decisions = DecisionFolder(desk.folder)
-    decisions.read_all()  # raises at once where a file there is damaged
+    decisions = decision_folder(desk.folder)
     table = ReviewTable(desk, decisions, is_blind=is_blind)
     own = TaskKind(
         shape=DeskAnswer,
@@ -37,8 +36,8 @@ def review_tasks(desk: Desk, *, is_blind: bool) -> TaskApp:
     agreed = TaskKind(
         shape=DeskAnswer,
         is_new=lambda _: False,
-        queue=lambda _: {
-            "rows": [TaskRow(id=row["id"], text=row["question"], facts=row["paper"]) for row in table.disputes()]
+        queue=lambda person: {
+            "rows": [TaskRow(id=row["id"], text=row["question"], facts=row["paper"]) for row in table.disputes(person)]
         },
         show=partial(_show, table, is_agreed=True),
         answer=partial(table.answer, is_agreed=True),
@@ -56,9 +55,9 @@ def review_tasks(desk: Desk, *, is_blind: bool) -> TaskApp:
         folder=desk.folder,
         module="review",
         more={
-            "disputes": lambda *_: table.disputes(),
+            "disputes": lambda person, _: table.disputes(person),
             "page": _pictures(desk),
-            "export": lambda _, asked: _exported(table, asked.get("format", "")),
+            "export": lambda person, asked: _exported(table, person, asked.get("format", "")),
         },
     )
 
@@ -131,7 +130,7 @@ def _pictures(desk: Desk) -> Callable[[str, Mapping[str, str]], Response]:
     return picture
 
 
-def _exported(table: ReviewTable, name: str) -> Response:
+def _exported(table: ReviewTable, person: str, name: str) -> Response:
     if table.is_blind:
         raise RefusedError(403, "while people work blind, only 'evidencebench review FOLDER --export FILE' exports")
     if name not in EXPORTS:
@@ -140,5 +139,6 @@ def _exported(table: ReviewTable, name: str) -> Response:
         made = export(table, name)
     except EvidenceBenchError as error:
         raise RefusedError(422, str(error)) from error
+    table.note_all_seen(person)
     head = {"content-disposition": f'attachment; filename="review{made.suffix}"'}
     return Response(made.content, headers=head, media_type="application/octet-stream")

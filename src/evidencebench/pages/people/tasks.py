@@ -36,8 +36,8 @@ from evidencebench.pages.app.server import (
     saved_response,
 )
 from evidencebench.pages.paper import PaperRecord, kind_letters
-from evidencebench.runs.people import PeopleFolder, Person, PickDraft, Picks, checked_name, checked_picks
-from evidencebench.system import Ranking
+from evidencebench.runs.answers import AnswerT, RankingAnswer
+from evidencebench.runs.people import AnswerFolder, checked_name, checked_picks
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def _is_final(*_: object) -> Any:
 class TaskKind:
     """Tasks of one kind, as functions that take a person's name first. `TaskApp` answers the errors that they raise."""
 
-    shape: type[msgspec.Struct]  # of an answer; its field ``task`` is the task's id
+    shape: type[msgspec.Struct]  # of an answer; its field ``id`` is the task's
     is_new: Callable[[str], bool]  # whether a person has answered nothing yet
     queue: Callable[[str], Mapping[str, object]]  # the ``rows`` (`TaskRow`), and what else the list shows
     show: Callable[[str, str], Mapping[str, object]]  # the ``task`` and the ``answer``, before that is final
@@ -86,7 +86,7 @@ def answered_tasks(
     read: Callable[[str], Mapping[str, Any]],
     keep: Callable[[str, Any], Any],
     how_far: Callable[[Any], tuple[Status, str]],
-    fields: Callable[[Any], object] = asdict,  # also those with defaults, which files leave out
+    fields: Callable[[Any], object] = asdict,
 ) -> TaskKind:
     """Return the kind of tasks whose answers can be changed at any time.
 
@@ -112,12 +112,17 @@ def answered_tasks(
         return {"ids": ids, "task": shown(task_id), "answer": answer(person, task_id)}
 
     def save(person: str, given: Any) -> object:
-        ids_with(person, given.task)
+        ids_with(person, given.id)
         return fields(keep(person, given))
 
     return TaskKind(
         shape=shape, is_new=lambda person: not read(person), queue=queue, show=show, answer=answer, save=save
     )
+
+
+def from_page(answer: AnswerT) -> AnswerT:
+    """Return an answer without what the server sets."""
+    return replace(answer, at="", by="", opened="", crc=None)
 
 
 def done_or_begun(is_done: bool) -> tuple[Status, str]:  # noqa: FBT001 - read as a sentence
@@ -133,18 +138,6 @@ def task_record(task: Any, *left_out: str) -> Mapping[str, object]:
 # Papers in which people pick sentences, until they submit; what is shown then is handed in, since it reads labels.
 
 
-_Count = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class PickAnswer(Picks, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    task: str
-    sentences: tuple[int, ...]
-    reached: _Count
-    seconds: _Count
-    revision: _Count
-    tab: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-
-
 class OfferedPaper(PaperRecord, frozen=True, kw_only=True):
     """What a person sees before submitting: the paper, and how many sentences may be picked. Systems get the same."""
 
@@ -156,17 +149,18 @@ OwnScores = tuple[Mapping[str, object], Mapping[str, float]]
 
 
 def picking(
-    people: PeopleFolder,
+    people: AnswerFolder[RankingAnswer],
     rows: Mapping[str, TaskRow],
+    task: str,
     *,
     offer: Callable[[str], OfferedPaper],
-    reveal: Callable[[Person, str, Ranking], object],
-    scores: Callable[[Person], OwnScores],
+    reveal: Callable[[str, RankingAnswer], object],
+    scores: Callable[[Mapping[str, RankingAnswer]], OwnScores],
 ) -> TaskKind:
     """Return the kind of the papers of ``rows``, by their ids; a row is that of a person who has opened none.
 
-    ``offer`` returns what of an instance is shown before it is submitted, ``reveal`` what is shown afterwards, and
-    ``scores`` how well a person has done. All read the data set and its labels.
+    ``offer`` returns what of an instance is shown before it is submitted, ``reveal`` what a person is shown afterwards,
+    and ``scores`` how well a person has done. All read the data set and its labels.
     """
 
     def offered(task_id: str) -> OfferedPaper:
@@ -174,44 +168,57 @@ def picking(
             raise RefusedError(404, "there is no such task in this list")
         return _hide_labels(lambda: offer(task_id))
 
-    def checked(given: PickAnswer) -> Picks:
-        paper = offered(given.task)
+    def checked(given: RankingAnswer) -> RankingAnswer:
+        paper = offered(given.id)
         sentences = checked_picks(given.sentences, n_sentences=len(paper.sentences), budget=paper.budget)
-        return replace(given, sentences=sentences, reached=min(given.reached, len(paper.sentences) - 1))
+        reached = min(given.reached, len(paper.sentences) - 1)
+        return RankingAnswer(
+            id=given.id,
+            task=task,
+            sentences=sentences,
+            ordered=False,
+            reached=reached,
+            seconds=given.seconds,
+            revision=given.revision,
+            tab=given.tab,
+            request=given.request,
+        )
 
     changeable = answered_tasks(
-        shape=PickAnswer,
+        shape=RankingAnswer,
         rows=lambda _: rows,
         shown=offered,
-        read=lambda name: {**people.person(name).drafts, **people.person(name).submitted},
-        keep=lambda name, given: people.person(name).save(given.task, checked(given)),
+        read=people.answers_of,
+        keep=lambda name, given: people.save(name, checked(given)),
         how_far=_picked,
-        fields=_draft_fields,
+        fields=_shown_picks,
     )
 
     def queue(name: str) -> Mapping[str, object]:
-        person = people.person(name)
-        shown, recalls = _hide_labels(lambda: scores(person))
-        last = next(reversed(person.drafts), None)  # worked on last
+        answers = people.answers_of(name)
+        submitted = {task_id: answer for task_id, answer in answers.items() if answer.is_done}
+        shown, recalls = _hide_labels(lambda: scores(submitted))
+        last = next((task_id for task_id in reversed([*answers]) if not answers[task_id].is_done), None)
         listed: Any = changeable.queue(name)["rows"]
         recalled = [replace(row, recall=recalls.get(row.id)) for row in listed]
         return {"rows": recalled, "last": last if last in rows else None, **shown}
 
     def show(name: str, task_id: str) -> Mapping[str, object]:
-        return {"task": offered(task_id), "answer": _draft_fields(people.person(name).begin(task_id))}
+        paper = offered(task_id)
+        opened = people.open(name, RankingAnswer(id=task_id, task=task, ordered=False))
+        return {"task": paper, "answer": _shown_picks(opened)}
 
-    def submit(name: str, given: PickAnswer) -> object:
-        people.person(name).submit(given.task, checked(given))
-        return result(name, given.task)
+    def submit(name: str, given: RankingAnswer) -> object:
+        people.submit(name, checked(given))
+        return result(name, given.id)
 
     def result(name: str, task_id: str) -> object:
-        person = people.person(name)
-        submission = person.submitted.get(task_id) if task_id in rows else None
-        if submission is None:
+        submission = people.answer_of(name, task_id) if task_id in rows else None
+        if submission is None or not submission.is_done:
             raise RefusedError(403, "the answer is shown once you have submitted yours")
-        return _hide_labels(lambda: reveal(person, task_id, submission))
+        return _hide_labels(lambda: reveal(name, submission))
 
-    return dataclasses.replace(changeable, queue=queue, show=show, submit=submit, result=result, close=people.close)
+    return dataclasses.replace(changeable, queue=queue, show=show, submit=submit, result=result)
 
 
 def _hide_labels(read: Callable[[], _Result]) -> _Result:
@@ -225,14 +232,14 @@ def _hide_labels(read: Callable[[], _Result]) -> _Result:
         raise RefusedError(500, "this paper cannot be offered: 'evidencebench data validate' says why") from error
 
 
-def _picked(answer: PickDraft | Ranking) -> tuple[Status, str]:
-    if isinstance(answer, Ranking):
+def _picked(answer: RankingAnswer) -> tuple[Status, str]:
+    if answer.is_done:
         return "done", "submitted"
     return ("draft", f"{len(answer.sentences)} picked, not submitted") if answer.sentences else ("open", "open")
 
 
-def _draft_fields(draft: PickDraft | Ranking) -> Mapping[str, object]:
-    return {name: getattr(draft, name, 0) for name in ("sentences", "reached", "seconds", "revision")}
+def _shown_picks(answer: RankingAnswer) -> Mapping[str, object]:
+    return {name: getattr(answer, name) for name in ("sentences", "reached", "seconds", "revision")}
 
 
 class _NameBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -326,7 +333,7 @@ class TaskApp:
         is_final = request.method == "POST"
         return saved_response(
             lambda: kind.submit(name, answer) if is_final else {"answer": kind.save(name, answer)},
-            lambda: {"answer": kind.answer(name, answer.task)},
+            lambda: {"answer": kind.answer(name, answer.id)},
         )
 
     def _required_name(self, request: Request, shown: str | None) -> str:

@@ -18,7 +18,7 @@ from evidencebench.pages.html import Child, Node, beginning_of, node
 from evidencebench.pages.report.blocks import by_task, figure, folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
-from evidencebench.runs.people import SYSTEM_NAME
+from evidencebench.runs.answers import PERSON
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.significance import cost_text, notes_line, seconds_text
 from evidencebench.system import merged_notes
@@ -180,7 +180,7 @@ def costs_section(findings: Findings, spent: Mapping[str, Sequence[Spent]], *, h
 
 def _seconds(run: RunFile) -> list[int]:
     """Return the seconds that a person took for each instance; empty where the run is not a person's."""
-    is_person = run.header is not None and run.header.system.name == SYSTEM_NAME
+    is_person = run.header is not None and run.header.system.name == PERSON
     answers = (run.answer(*key) for key in run.done if is_person)
     return [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]
 

@@ -30,8 +30,8 @@ from evidencebench.pages.report.blocks import (
 )
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
+from evidencebench.runs.answers import PERSON
 from evidencebench.runs.header import QueryControl
-from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, use_of_hypothesis
 from evidencebench.scoring.score_runs import NOT_MEASURED, changed_partners, reads_hypothesis
@@ -201,7 +201,7 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, RunFile],
 def control_command(run: RunFile, data: str, number: int) -> str:
     """Return the command that asks a run's system wrong hypotheses; empty where there is none."""
     header = run.header
-    if header is None or header.system.name == SYSTEM_NAME or not reads_hypothesis(run):
+    if header is None or header.system.name == PERSON or not reads_hypothesis(run):
         return ""
     builds_on_answers = b'"name":"stored"' in msgspec.json.encode(header.system)  # it, or a system in its options
     if builds_on_answers or (header.system.name not in SYSTEMS and ":" not in header.system.name):
