@@ -41,8 +41,8 @@ STEPS = (*STEP_FILES, "assemble")
 N_PAPERS = 5  # of the synthetic review
 WRITES_KILLED_AT = 2  # of a step that goes on where it was killed: the last one that a kill waits for
 EDITS = (
-    Edit(draft="review.xml:B1:1", step="hypotheses", hypothesis="Tea changes what the trial of it measures.", by="ann"),
-    Edit(draft="review.xml:B2:1", step="aspects", rejected="not of this study", by="ann"),
+    Edit(id="review.xml:B1:1", step="hypotheses", hypothesis="Tea changes what the trial of it measures.", by="ann"),
+    Edit(id="review.xml:B2:1", step="aspects", rejected="not of this study", by="ann"),
 )
 
 

@@ -134,7 +134,7 @@ def test_a_pilot_ends_in_a_page_and_an_edit_of_it_is_shown_until_a_run_takes_it_
         assert "pilot/work/drafts.html: all drafts as a page" in said
         assert Path("pilot/work/drafts.html").read_text().count('id="draft-') == 2
         first = command("construct show pilot/work 1 --json").json["row"]["id"]
-        add_edit(folder / "work", Edit(draft=first, step="hypotheses", hypothesis="Night work is healthy."))
+        add_edit(folder / "work", Edit(id=first, step="hypotheses", hypothesis="Night work is healthy."))
         shown = command("construct show pilot/work 1 --json").json
         assert n_stale() == 1
         assert command("construct run pilot/construction.toml --limit 2").done

@@ -218,7 +218,7 @@ def test_an_edit_stays_and_what_depends_on_it_alone_is_made_again(command: Comma
         assert command(f"{RUN} {pilot}").code == 0
         names = [output_of(step, WORK) for step in ("summaries", "hypotheses", "aspects", "judge", "label-results")]
         before, n_paid = {path: lines_of(path) for path in names}, _n_paid(server)
-        edit(draft=first_draft("hypotheses"), step="hypotheses", hypothesis=OWN, by="ann")
+        edit(answer="edit", id=first_draft("hypotheses"), step="hypotheses", hypothesis=OWN, by="ann")
         status = command("construct status work").out
         assert pilot or "1 edited by people; 1 to be made again" in status
         assert f"next: {'summaries' if pilot else 'hypotheses'}\n" in status
@@ -234,7 +234,8 @@ def test_an_edit_stays_and_what_depends_on_it_alone_is_made_again(command: Comma
         assert command(RUN).code == 0
         assert OWN in hypotheses()
         assert "corrected what steps had made: hypotheses of 1." in Path("work/dataset/datasheet.md").read_text()
-        edit(draft=first_draft("hypotheses"), step="hypotheses")  # takes it back: what was asked then is stored
+        # Takes it back: what was asked then is stored.
+        edit(answer="edit", id=first_draft("hypotheses"), step="hypotheses")
         assert command(RUN).code == 0
         again = _n_paid(server)
     assert (data_set(), again.total()) == (expected_instances(), len(again))
@@ -247,9 +248,9 @@ def test_a_rejected_draft_goes_no_further_and_an_edit_that_fits_nothing_stops_th
         n_paid = _n_paid(server)
         judged = [*STEP_FILES][-3]  # the last step that judges
         draft = open_drafts(output_of(judged, WORK))[max(open_drafts(output_of(judged, WORK)).going_on)]
-        edit(draft=draft.id, step=judged, sources=[[1]] * len(draft.aspects), aspects=draft.aspects)
-        edit(draft=draft.id, step="label-results", results=[0])
-        edit(draft=(gone := first_draft("aspects")), step="aspects", rejected="two studies", by="ann")
+        edit(answer="edit", id=draft.id, step=judged, sources=[[1]] * len(draft.aspects), aspects=draft.aspects)
+        edit(answer="edit", id=draft.id, step="label-results", results=[0])
+        edit(answer="edit", id=(gone := first_draft("aspects")), step="aspects", rejected="two studies", by="ann")
         assert command(RUN).code == 0
         assert _n_paid(server) == n_paid
         assert len(data_set()) == len(expected_instances()) - 1
@@ -260,10 +261,13 @@ def test_a_rejected_draft_goes_no_further_and_an_edit_that_fits_nothing_stops_th
         assert "aspects,rejected,two studies (by ann)" in dropped
         for fields, why in (
             (
-                {"draft": "x", "step": "aspects", "rejected": "no"},
+                {"answer": "edit", "id": "x", "step": "aspects", "rejected": "no"},
                 "expected edits of the drafts in passages.jsonl",
             ),
-            ({"draft": gone, "step": "filter"}, "edits.jsonl: line 4: step: expected one of summaries, "),
+            (
+                {"answer": "edit", "id": gone, "step": "filter"},
+                "edits.jsonl: line 4: step: expected one of summaries, ",
+            ),
         ):
             edit(**fields)
             assert why in command(RUN).refusal
@@ -300,7 +304,7 @@ def test_what_is_done_can_be_a_partial_data_set_without_a_request(command: Comma
         assert command(f"{RUN} --partial").code == 0
         assert _n_paid(server) == n_paid
         partial = data_set()
-        edit(draft=first_draft("judge"), step="judge", rejected="no")
+        edit(answer="edit", id=first_draft("judge"), step="judge", rejected="no")
         assert command(f"{RUN} --partial --limit 2").code == 0
         fewer = data_set()
         assert "**This data set is partial**" in Path("work/dataset/datasheet.md").read_text()

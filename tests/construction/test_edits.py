@@ -16,33 +16,36 @@ DRAFT = Draft(
     judging=Judging(paper_sha256="", n_sentences=9, window=10, overlap=5, rounds=(), sources=((1,), ())),
 )
 JUDGED = [*STEP_FILES][-3]  # the last step that judges
-OWN = Edit(draft="d", step="hypotheses", hypothesis="Tea lowers blood pressure.", by="ann")
+OWN = Edit(id="d", step="hypotheses", hypothesis="Tea lowers blood pressure.", by="ann")
 
 
 def test_the_last_edit_of_a_draft_and_step_counts_and_an_empty_one_takes_it_back(tmp_path: Path) -> None:
     assert read_edits(tmp_path) == {}
-    by_hand = {"draft": "d", "step": "hypotheses", "hypothesis": "Tea does nothing."}
+    by_hand = {"answer": "edit", "id": "d", "step": "hypotheses", "hypothesis": "Tea does nothing."}
     (tmp_path / EDITS).write_text(json.dumps(by_hand))  # without a line end, as editors leave it
     assert read_edits(tmp_path)["d", "hypotheses"].hypothesis == "Tea does nothing."
     add_edit(tmp_path, OWN)
-    add_edit(tmp_path, Edit(draft="d", step="aspects", rejected="two studies"))
+    add_edit(tmp_path, Edit(id="d", step="aspects", rejected="two studies"))
     edits = read_edits(tmp_path)
     assert edits["d", "hypotheses"] == OWN
     assert set(edits) == {("d", "hypotheses"), ("d", "aspects")}
-    add_edit(tmp_path, Edit(draft="d", step="hypotheses"))
+    add_edit(tmp_path, Edit(id="d", step="hypotheses"))
     assert set(read_edits(tmp_path)) == {("d", "aspects")}
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ('{"draft": "d", "step": "hypotheses", "hypothesis": "Tea', r"edits\.jsonl: line 2: .*truncated.*correct"),
-        ('{"draft": "d", "step": "hypotheses", "hypotesis": "Tea"}', "line 2: .*`hypotesis`"),
-        ('{"draft": "d", "step": "harvest", "rejected": "no"}', "line 2: .*summaries.*'harvest'"),
-        ('{"draft": "d", "step": "aspects", "hypothesis": "Tea"}', "line 2: .*'hypotheses'"),
-        ('{"draft": "d", "step": "aspects", "aspects": ["a", " "]}', "line 2: .*aspects: .*empty"),
-        ('{"draft": "d", "step": "label-results", "results": [-1]}', "line 2: .*results: .*-1"),
-        ('{"draft": "", "step": "aspects", "aspects": ["a"]}', "line 2: .*id of a draft"),
+        (
+            '{"answer": "edit", "id": "d", "step": "hypotheses", "hypothesis": "Tea',
+            r"edits\.jsonl: line 3: .*truncated.*correct",
+        ),
+        ('{"answer": "edit", "id": "d", "step": "hypotheses", "hypotesis": "Tea"}', "line 3: .*`hypotesis`"),
+        ('{"answer": "edit", "id": "d", "step": "harvest", "rejected": "no"}', "line 3: .*summaries.*'harvest'"),
+        ('{"answer": "edit", "id": "d", "step": "aspects", "hypothesis": "Tea"}', "line 3: .*'hypotheses'"),
+        ('{"answer": "edit", "id": "d", "step": "aspects", "aspects": ["a", " "]}', "line 3: .*aspects: .*empty"),
+        ('{"answer": "edit", "id": "d", "step": "label-results", "results": [-1]}', "line 3: .*results: .*-1"),
+        ('{"answer": "edit", "id": "", "step": "aspects", "aspects": ["a"]}', "line 3: .*id of a draft"),
     ],
 )
 def test_a_line_that_is_no_edit_is_told_and_not_added_to(tmp_path: Path, line: str, why: str) -> None:
@@ -59,18 +62,18 @@ def test_a_line_that_is_no_edit_is_told_and_not_added_to(tmp_path: Path, line: s
 def test_an_edit_is_laid_over_a_draft_and_one_that_does_not_fit_it_says_so() -> None:
     made = OWN.lay_over(DRAFT)
     assert (made.hypothesis, made.edited, made.aspects) == (OWN.hypothesis, {"hypotheses": "ann"}, DRAFT.aspects)
-    gone = Edit(draft="d", step=JUDGED, rejected="two studies").lay_over(DRAFT)
+    gone = Edit(id="d", step=JUDGED, rejected="two studies").lay_over(DRAFT)
     assert (gone.dropped, gone.detail) == ("rejected", "two studies")
-    results = Edit(draft="d", step="label-results", results=(1, 0), aspects=("a", "b"))
+    results = Edit(id="d", step="label-results", results=(1, 0), aspects=("a", "b"))
     assert results.lay_over(DRAFT).results == (1, 0)
     for edit, why in (
-        (Edit(draft="d", step="label-results", results=(2,)), r"0\.\.1, got aspect 2; .*take it back"),
-        (Edit(draft="d", step="label-results", results=(1,), aspects=("a",)), "aspects that the draft has"),
-        (Edit(draft="d", step=JUDGED, sources=((9,), ())), "sentence 9"),
-        (Edit(draft="d", step=JUDGED, sources=((8,),)), "2 aspects.* 1"),
+        (Edit(id="d", step="label-results", results=(2,)), r"0\.\.1, got aspect 2; .*take it back"),
+        (Edit(id="d", step="label-results", results=(1,), aspects=("a",)), "aspects that the draft has"),
+        (Edit(id="d", step=JUDGED, sources=((9,), ())), "sentence 9"),
+        (Edit(id="d", step=JUDGED, sources=((8,),)), "2 aspects.* 1"),
     ):
         with pytest.raises(DataError, match=f"'d' at '{edit.step}'.*{why}"):
             edit.lay_over(DRAFT)
-    judging = Edit(draft="d", step=JUDGED, sources=((8, 7), (0,))).lay_over(DRAFT).judging
+    judging = Edit(id="d", step=JUDGED, sources=((8, 7), (0,))).lay_over(DRAFT).judging
     assert judging is not None
     assert judging.sources == ((8, 7), (0,))

@@ -1,4 +1,4 @@
-"""What people change in drafts: ``edits.jsonl``, an edit a line, laid over what the steps make, run after run."""
+"""What people change in drafts: ``edits.jsonl``, a file of answers, laid over what the steps make, run after run."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from evidencebench.construction.draft import MODEL_STEPS, Draft, DraftFile, dropped, judging_of
 from evidencebench.errors import DataError, RunFormatError
-from evidencebench.files.disk import PathText, read_blocks
+from evidencebench.files.disk import PathText, read_bytes
 from evidencebench.files.records import RecordFormat, lines_in, open_journal
+from evidencebench.runs.answers import ANSWERS, VERSION, Answer, AnswersHeader, check_line, encoded
 from evidencebench.tables import shortened
 
 EDITS = "edits.jsonl"
@@ -25,10 +26,12 @@ _STEP_OF: Mapping[str, str] = {  # field of an edit -> the step that makes what 
 }
 
 
-class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a person says of a draft in place of a step; one that says nothing takes back the edit before it."""
+class Edit(Answer, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="edit"):
+    """What a person says of a draft in place of a step; one that says nothing takes back the edit before it.
 
-    draft: str  # its id
+    ``id`` is that of the draft, ``by`` who says so, ``at`` when.
+    """
+
     step: str
     summary: str | None = None
     hypothesis: str | None = None
@@ -37,8 +40,6 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     sources: tuple[tuple[int, ...], ...] | None = None  # aspect by aspect: the sentences, from 0, that hold it
     results: tuple[int, ...] | None = None  # the aspects, from 0, that are results
     rejected: str = ""  # why the draft shall become no instance
-    by: str = ""  # who says so
-    at: str = ""  # when, in ISO 8601
 
     def lay_over(self, draft: Draft) -> Draft:
         """Return a draft as it is after this edit; raises `DataError` where the edit does not fit it."""
@@ -57,9 +58,9 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         except RunFormatError as error:
             misfit = misfit or str(error)
         if misfit:
-            taken_back = msgspec.json.encode({"draft": self.draft, "step": self.step}).decode()
+            taken_back = msgspec.json.encode({"answer": "edit", "id": self.id, "step": self.step}).decode()
             raise DataError(
-                f"{EDITS}: the edit of '{self.draft}' at '{self.step}' does not fit it: {misfit}; take it back in "
+                f"{EDITS}: the edit of '{self.id}' at '{self.step}' does not fit it: {misfit}; take it back in "
                 f"'construct show --open', or add the line {taken_back}"
             )
         return made
@@ -69,8 +70,13 @@ def _given(edit: Edit) -> list[str]:
     return [field for field in _STEP_OF if getattr(edit, field) is not None]
 
 
+def _check(edit: Edit, line: memoryview) -> None:
+    check_line(edit, line)
+    _require_sound(edit)
+
+
 def _require_sound(edit: Edit) -> None:
-    if not edit.draft:
+    if not edit.id:
         raise DataError("expected the id of a draft, got none")
     if edit.step not in MODEL_STEPS:
         raise DataError(f"step: expected one of {', '.join(MODEL_STEPS)}, got '{shortened(edit.step, 60)}'")
@@ -87,14 +93,16 @@ def _require_sound(edit: Edit) -> None:
         raise DataError(f"{given[-1]}: expected numbers from 0, got {negative[0]}")
 
 
+_HEADER = AnswersHeader(evidencebench_answers=VERSION, role="agreed", merge="last revision", items="drafts")
 _LINES = RecordFormat(
-    header=Edit,  # there is none, so that a line by hand is a whole file
+    header=AnswersHeader,  # it may be missing, so that a line by hand is a whole file
     record=Edit,
     begins=b"{",
     what="a file of edits",
     a_record="an edit",
     made_by="evidencebench construct show --open",
-    check=lambda edit, _: _require_sound(edit),
+    version_field="evidencebench_answers",
+    check=_check,
     grows=False,  # a torn line may be one that somebody typed
     remedy="correct the line, or delete it",
 )
@@ -103,8 +111,12 @@ _LINES = RecordFormat(
 def read_edits(work: PathText) -> dict[tuple[str, str], Edit]:
     """Return the edits of a work folder by draft and step: the last counts; raises `RunFormatError` for a bad line."""
     path = Path(work) / EDITS
-    lines = _LINES.records(path, lines_in(read_blocks(path))) if path.exists() else ()
-    edits = {(line.record.draft, line.record.step): line.record for line in lines}
+    content = read_bytes(path) if path.exists() else b""
+    if content.lstrip().startswith(ANSWERS.begins):
+        _, lines = _LINES.scan(path, [content])
+    else:
+        lines = _LINES.records(path, lines_in([content]))
+    edits = {(line.record.id, line.record.step): replace(line.record, crc=None) for line in lines}
     return {key: edit for key, edit in edits.items() if edit.rejected or _given(edit)}
 
 
@@ -116,14 +128,16 @@ def add_edit(work: PathText, edit: Edit) -> None:
 
     >>> import tempfile
     >>> work = tempfile.mkdtemp()
-    >>> add_edit(work, Edit(draft="review.xml:B7:1", step="aspects", rejected="of two studies", by="ann"))
+    >>> add_edit(work, Edit(id="review.xml:B7:1", step="aspects", rejected="of two studies", by="ann"))
     >>> read_edits(work)["review.xml:B7:1", "aspects"].rejected
     'of two studies'
     """
     _require_sound(edit)
     read_edits(work)  # what nobody can read is not added to
     with open_journal(Path(work) / EDITS, _LINES.begins) as journal:
-        journal.append(msgspec.json.encode(edit))
+        if journal.is_empty:
+            journal.append(msgspec.json.encode(_HEADER))
+        journal.append(encoded(edit))
 
 
 def sums_after(edits: Mapping[tuple[str, str], Edit], step: str, sums: Mapping[str, str]) -> dict[str, str]:
@@ -131,7 +145,9 @@ def sums_after(edits: Mapping[tuple[str, str], Edit], step: str, sums: Mapping[s
     after = dict(sums)
     for (draft_id, edited_step), edit in edits.items():
         if edited_step == step and draft_id in after:
-            after[draft_id] = f"{crc32(msgspec.json.encode(replace(edit, at='')), crc32(after[draft_id].encode())):08x}"
+            after[draft_id] = (
+                f"{crc32(msgspec.json.encode(replace(edit, at='')), crc32(after[draft_id].encode())):08x}"
+            )
     return after
 
 

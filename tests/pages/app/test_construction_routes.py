@@ -54,9 +54,9 @@ def ask(work: Path) -> Iterator[Ask]:
 def test_what_does_not_fit_is_refused_and_not_kept(ask: Ask, work: Path) -> None:
     status, record = ask(f"/draft?id={DOUBTFUL}")
     assert (status, record["row"]["state"]) == (200, "doubtful")
-    own = {"draft": DOUBTFUL, "by": "", "at": "", "seen": record["revision"]}
+    own = {"answer": "edit", "id": DOUBTFUL, "by": "", "at": "", "seen": record["revision"]}
     for status, why, change in (
-        (404, "there is no such draft", {"draft": "nothing", "step": "aspects"}),
+        (404, "there is no such draft", {"id": "nothing", "step": "aspects"}),
         (400, "step: expected one of summaries, ", {"step": "assemble", "hypothesis": "Tea lowers pressure."}),
         (400, "hypothesis: expected a text, got an empty one", {"step": "hypotheses", "hypothesis": "  "}),
         (400, "aspects: expected a text", {"step": "aspects", "aspects": []}),

@@ -47,27 +47,27 @@ def make_construction_app(
 
     def keep(request: Request) -> Response:
         sent = decode(request.state.body, _Sent)
-        return saved_response(lambda: edited(sent), lambda: {"record": _record(opened(), sent.draft)})
+        return saved_response(lambda: edited(sent), lambda: {"record": _record(opened(), sent.id)})
 
     def edited(sent: _Sent) -> DraftRecord:
         with lock:
             shown = opened()
-            if sent.seen != _record(shown, sent.draft).revision:
+            if sent.seen != _record(shown, sent.id).revision:
                 raise StaleError(
                     "This draft was changed meanwhile: it is shown as it is now, and your last change was not saved."
                 )
             fields = {name: getattr(sent, name) for name in Edit.__struct_fields__}
-            edit = Edit(**{**fields, "by": printable(sent.by), "at": f"{now():%Y-%m-%d %H:%M}"})
-            _, draft = shown.draft(edit.draft)
+            edit = Edit(**{**fields, "by": printable(sent.by), "at": f"{now():%Y-%m-%d %H:%M}", "crc": None})
+            _, draft = shown.draft(edit.id)
             try:
                 laid_over(draft, edit)
                 add_edit(shown.work, edit)
             except DataError as error:
                 raise RefusedError(400, without_folders(str(error))) from error
             if edit.step == "aspects":  # what was said of other aspects is void
-                for other in (other for other in shown.edits_of(edit.draft) if other.step != edit.step):
+                for other in (other for other in shown.edits_of(edit.id) if other.step != edit.step):
                     add_edit(shown.work, replace(other, aspects=None, sources=None, results=None))
-        return _record(opened(), sent.draft)
+        return _record(opened(), sent.id)
 
     return page_app(
         f"Construction in {opened().work.resolve().name}",

@@ -427,7 +427,7 @@ function editsOf(overview, record, source, { draw, renew }) {
     const sent = saving.then(() => {
       const before = edits.find((edit) => edit.step === step) ?? NOTHING;
       const beside = field === "sources" || field === "results" ? { aspects } : {}; // those that it was said of
-      return source.save({ ...before, ...beside, ...change, draft: row.id, step, by, at: "", seen: revision });
+      return source.save({ ...before, ...beside, ...change, answer: "edit", id: row.id, step, by, at: "", seen: revision });
     });
     saving = sent.then((made) => { ({ revision, edits } = made); }, refused);
     return sent;
