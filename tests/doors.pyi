@@ -254,7 +254,7 @@ from evidencebench.runs.answers import DecisionAnswer as DecisionAnswer
 from evidencebench.runs.answers import MarksAnswer as MarksAnswer
 from evidencebench.runs.answers import RankingAnswer as RankingAnswer
 from evidencebench.runs.answers import RatingsAnswer as RatingsAnswer
-from evidencebench.runs.answers import Reference as Reference
+from evidencebench.runs.answers import EvidenceReference as EvidenceReference
 from evidencebench.runs.answers import header_of as header_of
 from evidencebench.runs.people import AnswerFolder as AnswerFolder
 from evidencebench.runs.people import TOGETHER as TOGETHER

@@ -123,8 +123,8 @@ def test_a_reply_that_is_not_stored_is_told_with_what_may_be_the_cause(server: R
     assert "lies in another EVIDENCEBENCH_CACHE" in gone.err
     head, *rest = Path("run.jsonl").read_text().splitlines(keepends=True)
     header = json.loads(head)
-    (prompt,) = (name for name in header["versions"] if name.startswith("prompt") and "base" in name)
-    header["versions"][prompt] = "sha256:0"
+    (prompt,) = (name for name in header["run"]["versions"] if name.startswith("prompt") and "base" in name)
+    header["run"]["versions"][prompt] = "sha256:0"
     Path("old.jsonl").write_text("".join([json.dumps(header, separators=(",", ":")) + "\n", *rest]))
     old = command(f"llm show old.jsonl {ID}")
     assert f"({prompt} was sha256:0, now " in old.err

@@ -43,7 +43,7 @@ def hostile_runs(command: Command) -> None:
         head, *lines = Path(f"{name}.jsonl").read_text().splitlines(keepends=True)
         header = json.loads(head)
         header["system"] = {"name": HOSTILE + name, "options": {HOSTILE: HOSTILE}}
-        Path(f"{name}.jsonl").write_text(json.dumps(header) + "\n" + "".join(lines))
+        Path(f"{name}.jsonl").write_text(json.dumps(header, separators=(",", ":")) + "\n" + "".join(lines))
 
 
 @pytest.mark.usefixtures("hostile")
@@ -118,8 +118,9 @@ def test_hostile_names_are_drawn_as_text_within_their_columns(command: Command) 
     for name in ("a", "b"):
         assert command(f"run lead --data sample -o {name}.jsonl").code == 0
         head, *lines = Path(f"{name}.jsonl").read_text().splitlines(keepends=True)
-        header = json.loads(head) | {"system": {"name": name + LONG, "options": {}}}
-        Path(f"{name}.jsonl").write_text(json.dumps(header) + "\n" + "".join(lines))
+        header = json.loads(head)
+        header["run"]["system"] = {"name": name + LONG, "options": {}}
+        Path(f"{name}.jsonl").write_text(json.dumps(header, separators=(",", ":")) + "\n" + "".join(lines))
     for call in ("score a.jsonl", "leaderboard a.jsonl b.jsonl", "compare a.jsonl b.jsonl"):
         found = command(f"{call} --data sample --draws 50 --plot picture.svg")
         assert found.code == 0, found.err

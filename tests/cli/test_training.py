@@ -128,7 +128,7 @@ def test_a_run_whose_splits_are_lost_is_made_again_but_by_another_call_only_if_a
     assert n_fits() == 12
     Path("folds.jsonl.splits").unlink()
     assert command(f"{arguments} --folds 2 --overwrite").code == 0
-    assert json.loads(Path("folds.jsonl").read_text().splitlines()[0])["crossval"] == {"folds": 2}
+    assert json.loads(Path("folds.jsonl").read_text().splitlines()[0])["run"]["crossval"] == {"folds": 2}
 
 
 @pytest.mark.parametrize("output", ["--output=cells.jsonl", ""])
@@ -166,7 +166,7 @@ def test_a_finder_is_trained_and_the_next_command_that_is_named_runs_it(command:
     assert following.endswith("--data OTHER_DATA -o run.jsonl")  # its own data would tell nothing
     following = following.replace("OTHER_DATA", "sample")
     assert command(re.sub(r"'([^']*)'", r"{\1}", following)).code == 0
-    header = json.loads(Path("run.jsonl").read_text().splitlines()[0])
+    header = json.loads(Path("run.jsonl").read_text().splitlines()[0])["run"]
     assert header["system"]["name"] == "finder"
     assert header["trained_on"] == [SAMPLE.sha256]
     assert "finder    trained on this data" in command("score run.jsonl --data sample --draws 50").err

@@ -66,7 +66,8 @@ def test_what_cannot_be_shown_is_said(viewed: ViewerData, tmp_path: Path) -> Non
     path = tmp_path / "llm_base.jsonl"
     head, *rest = path.read_text().splitlines(keepends=True)
     header = json.loads(head)
-    header["versions"] = {name: "sha256:0" if "prompt" in name else to for name, to in header["versions"].items()}
+    versions = header["run"]["versions"]
+    header["run"]["versions"] = {name: "sha256:0" if "prompt" in name else to for name, to in versions.items()}
     (tmp_path / "old.jsonl").write_text("".join([json.dumps(header, separators=(",", ":")) + "\n", *rest]))
     with stored_exchanges(SAMPLE, tmp_path) as exchanges:
         old = viewer_data_of([tmp_path / "old.jsonl"], SAMPLE, TWO, exchanges=exchanges)

@@ -873,8 +873,9 @@ def test_no_text_becomes_markup(tmp_path: Path) -> None:
 def test_a_name_of_a_million_characters_does_not_fill_the_page(folder: Path, tmp_path: Path) -> None:
     n = 1_000_000 // SHORTER
     head, *lines = (folder / "bm25.jsonl").read_text().splitlines()
-    header = json.loads(head) | {"system": {"name": "x" * n, "options": {}}}
-    lines[0] = json.dumps({"id": SAMPLE.ids[0], "error": "y" * n})
+    header = json.loads(head)
+    header["run"]["system"] = {"name": "x" * n, "options": {}}
+    lines[0] = json.dumps({"answer": "failure", "id": SAMPLE.ids[0], "error": "y" * n})
     (tmp_path / "run.jsonl").write_text("\n".join([json.dumps(header), *lines]) + "\n")
     page = report_page([tmp_path / "run.jsonl", folder / "tfidf.jsonl"], SAMPLE, resampling=QUICK)
     # In full only where the system is described, and in the viewer's records.
@@ -901,10 +902,13 @@ def skeleton_with(word: str, folder: Path) -> object:
         # Systems that do not read the text, so that the word does not change the order of the runs.
         execute("abstract_backwards" if name == "a" else "lead", dataset, folder / f"{name}.jsonl")
         head, *lines = (folder / f"{name}.jsonl").read_text().splitlines()
-        header = json.loads(head) | {"system": {"name": f"{word}{name}", "options": {word: word}}}
-        lines[0] = json.dumps({"id": f"{word}0", "error": f"{word}: {word}", "notes": {f"served_by {word}": 1}})
+        header = json.loads(head)
+        header["run"]["system"] = {"name": f"{word}{name}", "options": {word: word}}
+        lines[0] = json.dumps(
+            {"answer": "failure", "id": f"{word}0", "error": f"{word}: {word}", "notes": {f"served_by {word}": 1}}
+        )
         (folder / f"{name}.jsonl").write_text("\n".join([json.dumps(header), *lines]) + "\n")
-        wrong = header | {"hypothesis": "wrong"}
+        wrong = header | {"run": header["run"] | {"control": {"name": "wrong_hypothesis"}}}
         (folder / f"{name}_wrong.jsonl").write_text("\n".join([json.dumps(wrong), *lines]) + "\n")
     (folder / f"{in_a_name} answers.json").write_text(json.dumps({f"{word}0": None, f"{word}1": [0]}))
     paths = sorted(folder.glob("*.jsonl")) + sorted(folder.glob("* answers.json"))

@@ -13,8 +13,8 @@ from doors import (
     Decided,
     DecisionAnswer,
     DeskAnswer,
+    EvidenceReference,
     PeopleError,
-    Reference,
     ReviewTable,
     Side,
     StaleError,
@@ -84,7 +84,9 @@ def test_what_fits_no_cell_is_refused(refusing_table: ReviewTable, answer: DeskA
 
 def sides(*decided: tuple[str, set[int]]) -> Decided:
     made = [
-        DecisionAnswer(id="t", choice=name, evidence=tuple(Reference(index=n, quotation=str(n)) for n in sorted(of)))
+        DecisionAnswer(
+            id="t", choice=name, evidence=tuple(EvidenceReference(index=n, quotation=str(n)) for n in sorted(of))
+        )
         for name, of in decided
     ]
     return Decided(sides=[Side(str(number), one) for number, one in enumerate(made)], agreed=None)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import DeskAnswer, PaperText, Place, Reference, ReviewTable, export, found_again
+from doors import DeskAnswer, EvidenceReference, PaperText, Place, ReviewTable, export, found_again
 from evidencebench import Kind
 from kit.desks import cell_of, decide, filled, make_folder
 from kit.printing import BOLD, Sheet
@@ -124,7 +124,7 @@ def text_of(*sentences: str) -> PaperText:
 @given(st.permutations([f"sentence {letter} of all" for letter in "abcdefgh"]), st.sets(st.integers(0, 7)))
 def test_evidence_is_found_again_wherever_it_went(order: list[str], chosen: set[int]) -> None:
     before = sorted(order)
-    given_references = [Reference(index=index, quotation=before[index]) for index in sorted(chosen)]
+    given_references = [EvidenceReference(index=index, quotation=before[index]) for index in sorted(chosen)]
     found = found_again(given_references, text_of(*order))
     assert {one.quotation for one in found} == {before[index] for index in chosen}
     assert all(one.index is not None and order[one.index] == one.quotation for one in found)
@@ -142,5 +142,5 @@ def test_evidence_is_found_again_wherever_it_went(order: list[str], chosen: set[
     ],
 )
 def test_what_is_taken_for_the_same_evidence(quotation: str, sentences: list[str], index: int | None) -> None:
-    (found,) = found_again([Reference(index=2, quotation=quotation)], text_of(*sentences))
+    (found,) = found_again([EvidenceReference(index=2, quotation=quotation)], text_of(*sentences))
     assert found == msgspec.structs.replace(found, index=index)

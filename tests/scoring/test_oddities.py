@@ -242,7 +242,7 @@ def test_a_run_begun_by_an_earlier_version_is_read_goes_on_and_says_nothing(tmp_
     execute(HERE, SAMPLE, path, limit=4)
     head, *lines = path.read_bytes().splitlines(keepends=True)
     header = msgspec.json.decode(head)
-    assert header.pop("trained_on") == [SAMPLE.sha256]
+    assert header["run"].pop("trained_on") == [SAMPLE.sha256]
     path.write_bytes(msgspec.json.encode(header) + b"\n" + b"".join(lines[:2]))
     assert execute(HERE, SAMPLE, path, limit=4).n_resumed == 2
     found = read_run(path)

@@ -249,12 +249,11 @@ def test_a_run_with_hypotheses_of_a_file_is_gone_on_with_only_with_the_same_file
 
 def test_the_key_of_earlier_versions_is_read_as_the_control_that_it_was(tmp_path: Path) -> None:
     execute("bm25", SAMPLE, tmp_path / "run.jsonl", control="wrong_hypothesis", tasks=AT_10)
-    text, written = (
-        (tmp_path / "run.jsonl").read_text(),
-        '"control":{"name":"wrong_hypothesis","path":null,"sha256":null}',
-    )
-    assert written in text
-    (tmp_path / "old.jsonl").write_text(text.replace(written, '"hypothesis":"wrong"', 1))
+    header = json.loads((tmp_path / "run.jsonl").read_bytes().splitlines()[0])["run"]
+    del header["control"]
+    first = {"evidencebench_run": 1, **header, "hypothesis": "wrong"}
+    line = {"id": SAMPLE.ids[0], "sentences": [1, 0]}
+    lines = (json.dumps(one, separators=(",", ":")) for one in (first, line))
+    (tmp_path / "old.jsonl").write_text("\n".join(lines))
     assert open_run(tmp_path / "old.jsonl").header == open_run(tmp_path / "run.jsonl").header
-    again = execute("bm25", SAMPLE, tmp_path / "old.jsonl", control="wrong_hypothesis", tasks=AT_10)
-    assert again.n_resumed == len(SAMPLE)
+    assert open_run(tmp_path / "old.jsonl").ids == {SAMPLE.ids[0]}

@@ -145,9 +145,7 @@ def sums_after(edits: Mapping[tuple[str, str], Edit], step: str, sums: Mapping[s
     after = dict(sums)
     for (draft_id, edited_step), edit in edits.items():
         if edited_step == step and draft_id in after:
-            after[draft_id] = (
-                f"{crc32(msgspec.json.encode(replace(edit, at='')), crc32(after[draft_id].encode())):08x}"
-            )
+            after[draft_id] = f"{crc32(msgspec.json.encode(replace(edit, at='')), crc32(after[draft_id].encode())):08x}"
     return after
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from evidencebench.errors import PeopleError
 from evidencebench.review.desk import PaperText
-from evidencebench.runs.answers import DecisionAnswer, Reference, header_of_people
+from evidencebench.runs.answers import DecisionAnswer, EvidenceReference, header_of_people
 from evidencebench.runs.people import AnswerFolder, Clock, check_note, utc_now
 from evidencebench.version import __version__
 
@@ -60,7 +60,7 @@ def paper_of(cell: str) -> str:
     return cell.rpartition("-")[0]
 
 
-class KnownPapers:
+class DecidedPapers:
     """The papers of which something was decided. A paper's key is the text that it had at the first decision."""
 
     def __init__(self, answers: Iterable[DecisionAnswer]) -> None:
@@ -92,24 +92,24 @@ _BLANKS = re.compile(r"\s+")
 _LEAST_SHARE = 0.5  # of a quotation that was cut into several sentences
 
 
-def references(text: PaperText, places: Iterable[int]) -> tuple[Reference, ...]:
+def references(text: PaperText, places: Iterable[int]) -> tuple[EvidenceReference, ...]:
     """Return sentences and units of a paper, numbered one behind the other, with their words."""
     n_sentences = len(text.sentences)
     made = []
     for index in places:
         if index < n_sentences:
-            reference = Reference(index=index, quotation=text.sentences[index], reader=__version__)
+            reference = EvidenceReference(index=index, quotation=text.sentences[index], reader=__version__)
         else:
             unit = text.units[index - n_sentences]
-            reference = Reference(index=index, quotation=unit.text, unit=unit.name, reader=__version__)
+            reference = EvidenceReference(index=index, quotation=unit.text, unit=unit.name, reader=__version__)
         made.append(reference)
     return tuple(made)
 
 
-def found_again(given: Sequence[Reference], text: PaperText) -> tuple[Reference, ...]:
+def found_again(given: Sequence[EvidenceReference], text: PaperText) -> tuple[EvidenceReference, ...]:
     """Return references as they stand in a text, in its order; those that are not in it come last."""
     lines = [_plain(line) for line in (*text.sentences, *(unit.text for unit in text.units))]
-    found: dict[int | str, Reference] = {}
+    found: dict[int | str, EvidenceReference] = {}
     for reference in given:
         index = _place(_plain(reference.quotation), lines, reference.index or 0)
         key = reference.quotation if index is None else index
@@ -117,7 +117,7 @@ def found_again(given: Sequence[Reference], text: PaperText) -> tuple[Reference,
     return in_order(found.values())
 
 
-def in_order(given: Iterable[Reference]) -> tuple[Reference, ...]:
+def in_order(given: Iterable[EvidenceReference]) -> tuple[EvidenceReference, ...]:
     return tuple(sorted(given, key=lambda one: (one.index is None, one.index or 0)))
 
 
@@ -184,7 +184,7 @@ class Decided:
             return None
         return replace(self.sides[0].decision, evidence=self._by_most, note=self.notes())
 
-    def people_of(self, reference: Reference) -> list[str]:
+    def people_of(self, reference: EvidenceReference) -> list[str]:
         """Return who accepts a piece of evidence."""
         return [side.person for side in self._all if _key(reference) in map(_key, side.decision.evidence)]
 
@@ -196,7 +196,7 @@ class Decided:
         return "; ".join(f"{side.person}: {side.decision.note}" for side in noted)
 
     @property
-    def accepted_by_any(self) -> tuple[Reference, ...]:
+    def accepted_by_any(self) -> tuple[EvidenceReference, ...]:
         return _accepted(self._all)
 
     @property
@@ -204,21 +204,21 @@ class Decided:
         return (*self.sides, *self.undecided)
 
     @property
-    def _named(self) -> tuple[Reference, ...]:
+    def _named(self) -> tuple[EvidenceReference, ...]:
         return _accepted(self.sides)
 
     @property
-    def _by_most(self) -> tuple[Reference, ...]:
+    def _by_most(self) -> tuple[EvidenceReference, ...]:
         votes = [{_key(one) for one in side.decision.evidence} for side in self.sides]
         return tuple(one for one in self._named if 2 * sum(_key(one) in vote for vote in votes) > len(votes))
 
 
-def _key(reference: Reference) -> int | str:
+def _key(reference: EvidenceReference) -> int | str:
     """Return what is the same of the same evidence: its place in the paper, or its words where it has none."""
     return reference.quotation if reference.index is None else reference.index
 
 
-def _accepted(sides: Sequence[Side]) -> tuple[Reference, ...]:
+def _accepted(sides: Sequence[Side]) -> tuple[EvidenceReference, ...]:
     named = {_key(reference): reference for side in sides for reference in side.decision.evidence}
     return in_order(named.values())
 

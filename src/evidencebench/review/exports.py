@@ -23,7 +23,7 @@ from evidencebench.query import Query
 from evidencebench.review.decisions import DECISIONS, NAME_NO_EVIDENCE, paper_of
 from evidencebench.review.desk import content_as_read
 from evidencebench.review.table import DeskCell, ReviewTable, verdict_word
-from evidencebench.runs.answers import DecisionAnswer, Reference
+from evidencebench.runs.answers import DecisionAnswer, EvidenceReference
 from evidencebench.tables import Table, as_csv, printable
 from evidencebench.wording import counted
 
@@ -48,7 +48,7 @@ class Quotation(NamedTuple):
     by: str = ""
 
     @classmethod
-    def of(cls, paper: Paper, reference: Reference) -> "Quotation":
+    def of(cls, paper: Paper, reference: EvidenceReference) -> "Quotation":
         index = reference.index
         if index is None:
             return cls(None, reference.quotation, Place(), reference.unit)

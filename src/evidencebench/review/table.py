@@ -14,8 +14,8 @@ from evidencebench.execution.findings import best_chance, is_reported
 from evidencebench.review.decisions import (
     IDENTIFIERS,
     Decided,
+    DecidedPapers,
     DecisionName,
-    KnownPapers,
     Side,
     cell_key,
     decided_cells,
@@ -84,7 +84,7 @@ class ReviewTable:
         columns = range(len(desk.questions))
         self.ids = [f"{row}.{column}" for row in range(len(desk.papers)) for column in columns]
         people = decisions.read_all().values()
-        self._known = KnownPapers(answer for answers in (*people, decisions.agreed()) for answer in answers.values())
+        self._known = DecidedPapers(answer for answers in (*people, decisions.agreed()) for answer in answers.values())
         self._papers: dict[str, str] = {}  # a paper's key -> its text
 
     def place(self, task_id: str) -> tuple[int, int]:

@@ -103,7 +103,7 @@ class RatingsAnswer(Answer, frozen=True, kw_only=True, omit_defaults=True, tag="
     ratings: dict[str, bool] = {}
 
 
-class Reference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class EvidenceReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A piece of evidence: a sentence, or a row, caption or note, which are numbered behind the sentences."""
 
     index: int | None  # None: its words are not in the paper as it is read now
@@ -116,8 +116,8 @@ class DecisionAnswer(Answer, frozen=True, kw_only=True, omit_defaults=True, tag=
     """One of several choices, and the evidence that was accepted or rejected for it, in the paper's order."""
 
     choice: str = ""  # empty: none, or taken back
-    evidence: tuple[Reference, ...] = ()
-    no_evidence: tuple[Reference, ...] = ()
+    evidence: tuple[EvidenceReference, ...] = ()
+    no_evidence: tuple[EvidenceReference, ...] = ()
     paper: str = ""  # its file, for readers
     paper_ids: dict[str, str] = {}  # DOI and PMID, by which the paper is known again
     text: str = ""  # the digest of the paper's text
@@ -132,7 +132,7 @@ class DecisionAnswer(Answer, frozen=True, kw_only=True, omit_defaults=True, tag=
         return indices(self.no_evidence)
 
 
-def indices(references: Iterable[Reference]) -> tuple[int, ...]:
+def indices(references: Iterable[EvidenceReference]) -> tuple[int, ...]:
     """Return where evidence stands in the paper, without what is not in it any more."""
     return tuple(reference.index for reference in references if reference.index is not None)
 
@@ -148,6 +148,13 @@ class SeenAnswer(Answer, frozen=True, kw_only=True, omit_defaults=True, tag=SEEN
 
 AnyAnswer: TypeAlias = RankingAnswer | FailureAnswer | MarksAnswer | RatingsAnswer | DecisionAnswer | SeenAnswer
 AnswerT = TypeVar("AnswerT", bound=Answer)
+
+
+_decoder: msgspec.json.Decoder[AnyAnswer] = msgspec.json.Decoder(AnyAnswer)
+
+
+def decode_answer(line: bytes | memoryview) -> AnyAnswer:
+    return _decoder.decode(line)
 
 
 def form_of(kind: type[Answer]) -> str:

@@ -14,7 +14,7 @@ from evidencebench.runs.header import QueryControl, RunHeader
 _LINE_BEGINS = b'{"answer":'
 
 
-class _Header(RunHeader, frozen=True, kw_only=True):
+class _FirstHeader(RunHeader, frozen=True, kw_only=True):
     evidencebench_run: int
     hypothesis: Literal["own", "wrong"] = "own"  # now in `control`
 
@@ -41,8 +41,8 @@ def _check(answer: _Line, line: memoryview | bytes) -> None:
         raise RunFormatError("expected either 'sentences' or 'error'")
 
 
-EARLIER_RUNS: RecordFormat[_Header, _Line] = RecordFormat(
-    header=_Header,
+EARLIER_RUNS: RecordFormat[_FirstHeader, _Line] = RecordFormat(
+    header=_FirstHeader,
     record=_Line,
     begins=b'{"evidencebench_run":',
     what="a run",

@@ -17,7 +17,7 @@ from evidencebench.files.atomic import whole_file, write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText
 from evidencebench.files.records import is_whole_object, lines_in, repeated_keys
 from evidencebench.provenance import require_extra
-from evidencebench.runs.answers import ANSWERS, AnyAnswer, FailureAnswer, RankingAnswer, check_line, encoded
+from evidencebench.runs.answers import ANSWERS, FailureAnswer, RankingAnswer, check_line, decode_answer, encoded
 from evidencebench.runs.earlier import EARLIER_RUNS, in_present_form
 from evidencebench.runs.run import Answer, Failure, RunFile, ranking_in, read_content, read_run
 from evidencebench.system import Ranking, index_in, ranking_from, ranking_of
@@ -120,7 +120,7 @@ _ALL_RUNS_HAVE = ("id", "task", "sentences", "scores", "ordered", "notes", "erro
 
 def _rows(line: bytes) -> Iterator[dict[str, Any]]:
     """Yield the row of an answer; a person's draft has none."""
-    answer: AnyAnswer = msgspec.json.decode(line, type=AnyAnswer)
+    answer = decode_answer(line)
     if isinstance(answer, RankingAnswer) and answer.opened:
         if not answer.is_done:
             return
@@ -133,7 +133,7 @@ def _rows(line: bytes) -> Iterator[dict[str, Any]]:
         row |= {"error": answer.error, "ordered": True}
     else:
         row |= {"sentences": answer.sentences, "scores": answer.scores, "ordered": answer.ordered}
-    yield {**row, "crc": msgspec.json.decode(encoded(answer), type=AnyAnswer).crc}
+    yield {**row, "crc": decode_answer(encoded(answer)).crc}
 
 
 def _submission(answer: RankingAnswer) -> RankingAnswer:
@@ -155,11 +155,11 @@ def _line(row: dict[str, Any], *, is_done: bool) -> bytes:
     own: dict[str, Any] = {name: fields[name] for name in ("id", "task", "epoch", "notes") if name in fields}
     answer: RankingAnswer | FailureAnswer
     if "error" in fields:
-        answer = msgspec.convert({**own, "answer": "failure", "error": fields["error"]}, FailureAnswer)
+        answer = msgspec.convert({**own, "answer": "failure", "error": fields["error"]}, prepared(FailureAnswer))
     else:
         own |= {name: fields[name] for name in ("sentences", "scores", "ordered") if name in fields}
         own |= {"answer": "ranking", "at": fields.get("answered", ""), "is_done": is_done}
-        answer = msgspec.convert(own, RankingAnswer)
+        answer = msgspec.convert(own, prepared(RankingAnswer))
     check_line(msgspec.structs.replace(answer, crc=fields.get("crc")), b"")
     return encoded(answer)
 

@@ -109,7 +109,7 @@ def require_no_link(path: Path) -> None:
         raise RunError(f"{path}: is a link; people's files must lie in the folder itself")
 
 
-class _Place(NamedTuple):
+class _LinePlace(NamedTuple):
     """Where a line lies in a file, in bytes."""
 
     start: int
@@ -130,7 +130,7 @@ _heads = msgspec.json.Decoder(_Head)
 _Decode = Callable[[Path, bytes, int], AnswerT]  # of a line, in a file, from a byte on
 
 
-def _read_answer(path: Path, place: _Place, decode: _Decode[AnswerT]) -> AnswerT:
+def _read_answer(path: Path, place: _LinePlace, decode: _Decode[AnswerT]) -> AnswerT:
     with path.open("rb") as file:
         file.seek(place.start)
         return decode(path, file.read(place.length), place.start)
@@ -139,7 +139,7 @@ def _read_answer(path: Path, place: _Place, decode: _Decode[AnswerT]) -> AnswerT
 class StoredAnswers(Mapping[str, AnswerT]):
     """Item -> answer, the one that was changed last at the end, each decoded when it is asked for."""
 
-    def __init__(self, path: Path, places: Mapping[str, _Place], decode: _Decode[AnswerT]) -> None:
+    def __init__(self, path: Path, places: Mapping[str, _LinePlace], decode: _Decode[AnswerT]) -> None:
         self._path, self._places, self._decode = path, dict(places), decode
 
     def __len__(self) -> int:
@@ -176,14 +176,14 @@ class _ReadFile:
     """A file of answers as far as it was read: where the last one of each item lies."""
 
     name: str = ""  # of the person
-    answers: dict[str, _Place] = field(default_factory=dict)
-    blind: dict[str, _Place] = field(default_factory=dict)  # the last before the person saw those of others
+    answers: dict[str, _LinePlace] = field(default_factory=dict)
+    blind: dict[str, _LinePlace] = field(default_factory=dict)  # the last before the person saw those of others
     seen: dict[str, frozenset[str]] = field(default_factory=dict)  # item -> whose answers the person was shown
     state: _FileState = (0, 0, 0)
     end: int = 0  # of what was read, in bytes
     tail: bytes = b""  # the last bytes of it: others where the file was not only added to
 
-    def take(self, head: _Head, place: _Place) -> None:
+    def take(self, head: _Head, place: _LinePlace) -> None:
         if head.answer == SEEN:
             self.seen[head.id] = self.seen.get(head.id, frozenset()).union(head.people)
             return
@@ -258,7 +258,7 @@ class AnswerFolder(Generic[AnswerT]):
         with self._lock:
             return {file.name: self._stored(path, file.blind) for path, file in self._people()}
 
-    def _stored(self, path: Path, places: Mapping[str, _Place]) -> StoredAnswers[AnswerT]:
+    def _stored(self, path: Path, places: Mapping[str, _LinePlace]) -> StoredAnswers[AnswerT]:
         return StoredAnswers(path, places, self._decoded)
 
     def _decoded(self, path: Path, line: bytes, start: int) -> AnswerT:
@@ -344,7 +344,7 @@ class AnswerFolder(Generic[AnswerT]):
                 raise RunFormatError(f"{path}: line {number}: expected an answer: {error}") from error
             if head.answer not in self._forms:
                 raise RunFormatError(f"{path}: line {number}: an answer of another form than is asked for here")
-            known.take(head, _Place(start + line.start, len(line.content)))
+            known.take(head, _LinePlace(start + line.start, len(line.content)))
             stop = line.start + len(line.content) + line.is_ended
         if stop:
             known.end, known.tail = start + stop, added[max(0, stop - _TAIL_BYTES) : stop]

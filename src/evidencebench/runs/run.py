@@ -7,12 +7,10 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
-import msgspec
-
 from evidencebench.errors import RunFormatError
 from evidencebench.files.disk import PathText, read_whole
 from evidencebench.files.records import lines_in
-from evidencebench.runs.answers import ANSWERS, AnyAnswer, FailureAnswer, RankingAnswer, encoded
+from evidencebench.runs.answers import ANSWERS, AnyAnswer, FailureAnswer, RankingAnswer, decode_answer, encoded
 from evidencebench.runs.earlier import in_present_form
 from evidencebench.runs.header import SHOWN_DIGITS, RunHeader, code_text
 from evidencebench.system import Ranking
@@ -34,8 +32,6 @@ class Failure:
 
 
 Answer = Ranking | Failure
-
-_decoder: msgspec.json.Decoder[AnyAnswer] = msgspec.json.Decoder(AnyAnswer)
 
 
 def encode_answer(instance_id: str, task: str | None, answer: Answer, *, epoch: int = 1) -> bytes:
@@ -145,7 +141,7 @@ class RunFile:
             return line
         last = self._last  # looked up once, since another thread may ask too
         if last is None or last[0] is not line:  # each task asks for the same answer in turn
-            self._last = last = (line, ranking_in(_decoder.decode(line)))
+            self._last = last = (line, ranking_in(decode_answer(line)))
         return last[1]
 
 

@@ -213,9 +213,12 @@ def test_replies_are_listed_filtered_and_lead_to_what_was_asked(page: Page, tmp_
     sample = load_sample()
     run = ask_models(tmp_path)
     lines = run.read_text().splitlines()
-    for place, said in ((1, {"error": "ReplyError: unparseable: no list"}), (2, {"sentences": []})):
+    for place, said in (
+        (1, {"answer": "failure", "error": "ReplyError: unparseable: no list"}),
+        (2, {"answer": "ranking", "sentences": []}),
+    ):
         kept = json.loads(lines[place])
-        lines[place] = json.dumps({key: kept[key] for key in ("id", "task", "notes") if key in kept} | said)
+        lines[place] = json.dumps(said | {key: kept[key] for key in ("id", "task", "notes") if key in kept})
     run.write_text("\n".join(lines) + "\n")
     with stored_exchanges(sample, tmp_path) as exchanges:
         text = report_page(run, sample, TASKS["er_at_10"], resampling=QUICK, exchanges=exchanges)
