@@ -817,6 +817,7 @@ from evidencebench.integrations.mteb import PUBLISHED_TASKS as PUBLISHED_TASKS
 from evidencebench.integrations.trec import write_trec as write_trec
 
 # The command line, called in this process.
+from evidencebench.cli.configuration import NAMES as NAMES
 from evidencebench.cli.asking import closing as closing
 from evidencebench.cli.controls import measured as measured
 from evidencebench.cli.main import LazyGroup as LazyGroup

@@ -56,14 +56,14 @@ def test_data_is_valid_and_its_optima_are_derived_again_byte_for_byte(command: C
 
 @pytest.mark.parametrize("run", ["bm25", "llm", "selector", "set_selector"])
 def test_a_run_has_the_scores_that_it_had(run: str, command: Command) -> None:
-    found = command(f"score {run}.jsonl --data data.json --draws 100 --json")
+    found = command(f"score {run}.jsonl --data data.json --set draws=100 --json")
     assert missing_from(found.json, json.loads(Path(f"{run}.scores.json").read_text())) == []
 
 
 def test_runs_are_compared_ranked_and_reported(command: Command) -> None:
     runs = "bm25.jsonl selector.jsonl set_selector.jsonl"
     for line in (f"leaderboard {runs}", f"compare {runs}", f"report {runs} -o report.html"):
-        assert command(f"{line} --data data.json --draws 50 --task er_at_10").done
+        assert command(f"{line} --data data.json --set draws=50 --task er_at_10").done
 
 
 def test_an_interrupted_run_is_not_gone_on_with_and_is_kept(command: Command) -> None:
@@ -76,7 +76,7 @@ def test_replies_are_found_again_by_the_same_requests(command: Command) -> None:
     """No server is there to answer anything else."""
     system = "llm_base:model=local/any,base_url=http://127.0.0.1:18733/v1"
     tasks = "-t er_at_10 -t result_er_at_5"
-    assert command(f"run {system} --data data.json --limit 2 {tasks} -o again.jsonl --max-attempts 1").done
+    assert command(f"run {system} --data data.json --limit 2 {tasks} -o again.jsonl --set max-attempts=1").done
     before, now = read_run("llm.jsonl"), read_run("again.jsonl")
     assert now.done == before.done
     assert [now.answer(*key) for key in before.done] == [before.answer(*key) for key in before.done]
@@ -129,7 +129,7 @@ def test_what_a_person_submitted_is_scored(command: Command) -> None:
     assert isinstance(submission, Ranking)
     assert submission.sentences == (3, 5, 8)
     assert set(submission.notes) == {"seconds", "seconds_open"}
-    assert command(f"score {path} --data data.json --draws 50").code == 0
+    assert command(f"score {path} --data data.json --set draws=50").code == 0
 
 
 def test_a_run_is_written_in_the_present_form_and_keeps_its_answers(command: Command) -> None:

@@ -35,10 +35,7 @@ have `-h`, `--help`.
 
 SHARED_BY = 3
 GROUPS = {
-    "--engine": "Where work runs",
     "--estimate": "Asking a language model",
-    "--draws": "Intervals and tests",
-    "--ties": "What counts of an answer",
 }
 """The groups of shared options, by one of each. A group are those that stand in the same commands."""
 

@@ -30,8 +30,8 @@ def call_of(name: str, system: str, *, quick: str = "") -> str:
     asking = f"{system} --data sample -t er_at_10"
     return {
         "run": f"run {asking} {quick or '-o run.jsonl'}",
-        "controls": f"controls {asking} --draws 50 {quick}",
-        "crossval": f"crossval {asking} --seeds 2 --draws 50 {quick}",
+        "controls": f"controls {asking} --set draws=50 {quick}",
+        "crossval": f"crossval {asking} --seeds 2 --set draws=50 {quick}",
         "find": f"find {{{SAMPLE[0].query.hypothesis}}} paper.txt --system {system} {quick}",
     }[name]
 
@@ -44,13 +44,13 @@ every_command = pytest.mark.parametrize("name", REQUESTS)
 @every_command
 def test_every_command_estimates_and_then_asks_that_much(name: str, server: RunningServer, command: Command) -> None:
     system, n = server.spec(), REQUESTS[name]
-    estimate = command(call_of(name, system, quick="--estimate --json --prices prices.json")).json
+    estimate = command(call_of(name, system, quick="--estimate --json --set prices=prices.json")).json
     assert server.totals()["requests"] == 0
     assert not Path("run.jsonl").exists()
     (model,) = estimate["models"]
     assert (model["model"], model["requests"], estimate["stored"]) == ("local/fake", n, 0)
     assert model["cost_usd"] == pytest.approx((model["prompt_tokens"] + 4 * 400 * n) / 1e6)
-    asked = command(f"{call_of(name, system)} --prices prices.json{' --json' if name == 'run' else ''}")
+    asked = command(f"{call_of(name, system)} --set prices=prices.json{' --json' if name == 'run' else ''}")
     assert asked.code == 0, asked.err
     assert server.totals()["requests"] == n
     if name == "run":
@@ -74,7 +74,7 @@ def test_every_estimate_exits_with_1_where_an_answer_would_fail(name: str, comma
 def test_every_command_stops_at_a_cost_limit_and_goes_on_with_more(
     name: str, server: RunningServer, command: Command
 ) -> None:
-    call = f"{call_of(name, server.spec(more=',max_tokens=300'))} --prices prices.json"
+    call = f"{call_of(name, server.spec(more=',max_tokens=300'))} --set prices=prices.json"
     limit = 0.002 if name == "find" else 0.02
     stopped = command(f"{call} --max-cost-usd {limit}")
     assert (stopped.code, stopped.out) == (3, ""), stopped.err
@@ -142,7 +142,9 @@ def test_the_key_is_sent_and_no_command_shows_or_writes_it(
     monkeypatch.setenv(variable, KEY)
     kinds = ["unauthorized", "bad_request", "rate_limit", "server_error", "malformed_json", "truncated_body"]
     with running_fake_server(SAMPLE, fault_rate=0.4, fault_kinds=kinds) as server:
-        call = f"{call_of(name, server.spec(model=f'{provider}/fake', more=f',key_env={variable}'))} --max-attempts 2"
+        call = (
+            f"{call_of(name, server.spec(model=f'{provider}/fake', more=f',key_env={variable}'))} --set max-attempts=2"
+        )
         # A lost submission to Anthropic is looked for for a minute: only OpenAI's batches meet faults here.
         more = ["", " --json", " --seed 3 --batch"] if provider == "openai" else ["", " --json"]
         calls = [f"{call}{one}" for one in more if name == "run" or "batch" not in one]
@@ -180,7 +182,8 @@ def test_what_may_have_been_charged_for_is_in_the_run_and_on_every_page(command:
     Path("prices.json").write_text(json.dumps(prices))
     n_asked = []
     with running_fake_server(SAMPLE, fault_rate=0.7, fault_kinds=["truncated_body"]) as server:
-        run = f"run {server.spec()} --data sample --task er_at_5 --max-attempts 2 --prices prices.json -o run.jsonl"
+        given = "--set max-attempts=2 --set prices=prices.json"
+        run = f"run {server.spec()} --data sample --task er_at_5 {given} -o run.jsonl"
         for again in ("", " --retry-failed"):
             found = command(f"{run} --json{again}").json
             n_asked.append(found["asked"]["maybe_charged"])
@@ -202,8 +205,10 @@ def test_the_day_of_a_price_stands_wherever_a_cost_is_printed(command: Command) 
     with running_fake_server(SAMPLE, personality="oracle") as server:
         for model, day in (("old", "2025-02-03"), ("new", "2026-10-09")):
             spec = server.spec().replace("local/fake", f"local/{model}")
-            run = f"run {spec} --data sample --task er_at_5 --prices prices.json"
-            assert f"Prices as of {day}: check them (--prices)." in " ".join(command(f"{run} --estimate").out.split())
+            run = f"run {spec} --data sample --task er_at_5 --set prices=prices.json"
+            assert f"Prices as of {day}: check them (--set prices=FILE)." in " ".join(
+                command(f"{run} --estimate").out.split()
+            )
             asked = command(f"{run} -o {model}.jsonl").err
             assert re.search(
                 rf"asked: 10 sent, 0 stored, 0 failed, \$0\.\d+ at prices of {day}, [\d.]+ s a reply\n", asked
@@ -241,7 +246,16 @@ def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
         return len(app.entries) < 4 or is_told.is_set()
 
     with running_fake_server(SAMPLE, personality="oracle", may_answer=may_answer) as server:
-        words = ("run", server.spec(), "--data", "sample", "-o", str(tmp_path / "run.jsonl"), "--max-connections", "3")
+        words = (
+            "run",
+            server.spec(),
+            "--data",
+            "sample",
+            "-o",
+            str(tmp_path / "run.jsonl"),
+            "--set",
+            "max-connections=3",
+        )
         process = start(*words)
         until(lambda: server.totals()["paid"] >= 4 and server.totals()["in_flight"] > 0)
         process.send_signal(signal.SIGINT)
@@ -351,7 +365,7 @@ def test_a_submitted_batch_is_collected_by_the_next_start_and_bought_once(
 
 def test_an_experiment_estimates_what_the_command_does_and_sends_nothing(command: Command) -> None:
     spec = "llm_base:model=openai/gpt-4o-mini"
-    line = f"run {spec} --data sample --task er_at_10 --estimate --assume-tokens 90"
+    line = f"run {spec} --data sample --task er_at_10 --estimate --set assume-tokens=90"
     estimated = Experiment([spec, "bm25"], "sample", tasks="er_at_10", controls=()).estimate(reply_tokens=90)
     assert estimated.fields == json.loads(command(f"{line} --json").out)["models"]
     assert command(line).out.startswith(estimated.text())

@@ -24,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[RunningServer]:
 
 def test_an_estimate_sends_nothing_and_harvests_first(tmp_path: Path, server: RunningServer, command: Command) -> None:
     call = f"construct estimate {tmp_path / 'construction.toml'}"
-    found = command(f"{call} --assume-aspects 5 --assume-tokens 90 --prices prices.json --json").json
+    found = command(f"{call} --assume-aspects 5 --set assume-tokens=90 --set prices=prices.json --json").json
     steps = {one["step"]: one for one in found["steps"]}
     assert server.totals()["requests"] == 0
     assert (tmp_path / "work" / "passages.jsonl").is_file()

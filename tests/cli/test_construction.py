@@ -87,7 +87,7 @@ def test_after_faults_and_two_kills_nothing_is_lost_or_paid_again(
     with served_construction(
         killed, fault_rate=0.2 if IS_THOROUGH else 0.05, hang_seconds=0.2, latency_seconds=0.1
     ) as server:
-        call = "construct run killed/construction.toml --max-connections 4 --jobs 2 --engine processes"
+        call = "construct run killed/construction.toml --set max-connections=4 --jobs 2 --set engine=processes"
         n_stored, paid = [0], [0]
         for n_paid in (15, 60):
             process = start(*call.split())
@@ -289,7 +289,7 @@ def test_what_people_marked_says_how_many_labels_are_right(command: Command) -> 
                 task = tasks.by_id[row["task"]]
                 sources = labels[task.paper_id, task.aspect].sources
                 writer.writerow(row | {"is_source": "x" if int(row["number"]) in sources else "0"})
-        assert command("construct validate work --answers ada.csv --draws 100").code == 0
+        assert command("construct validate work --answers ada.csv --set draws=100").code == 0
         texts = [command(RUN).out, command("construct status work").out, Path("work/dataset/datasheet.md").read_text()]
     assert command("construct show work").done
     for text in (*texts, Path("work/drafts.html").read_text()):

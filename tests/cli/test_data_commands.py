@@ -105,9 +105,9 @@ def test_an_instance_that_cannot_be_solved_ends_no_other_and_is_tried_again(comm
 def test_every_engine_of_this_machine_writes_the_same_copy(command: Command) -> None:
     command("data solve sample -o solved.json")
     for engine in ("local", "processes", "processes --jobs 1"):
-        command(f"data solve sample -o copy.json --overwrite --engine {engine}")
+        command(f"data solve sample -o copy.json --overwrite --set engine={engine}")
         assert Path("copy.json").read_bytes() == Path("solved.json").read_bytes()
-    assert command("data validate sample --engine local --optima").code == 0
+    assert command("data validate sample --set engine=local --optima").code == 0
 
 
 def interrupted_partial() -> bytes:
@@ -181,7 +181,7 @@ def test_a_folder_of_human_judgments_becomes_data_that_work_as_any_other(command
     assert command("report run.jsonl --data ei.json -o report.html").code == 0
     assert command(f"data convert {folder} ei.json").refusal.startswith("error: ei.json: exists;")
     assert command("data convert sample copy.json --from txt").code == 2
-    assert json.loads(command(f"data convert {folder} - --json --progress none").err)["n_instances"] == 4
+    assert json.loads(command(f"data convert {folder} - --json --set progress=none").err)["n_instances"] == 4
     assert command("data convert sample copy.json --json").json == {"output": "copy.json", "n_instances": 10}
 
 
@@ -191,7 +191,7 @@ COMMANDS = (
     "data validate {} --optima --json",
     "data stats {} --json",
     "data show {} evidencebench_sample_id_3 --json",
-    "controls lead --data {} --control wrong_hypothesis --draws 10 --json",
+    "controls lead --data {} --control wrong_hypothesis --set draws=10 --json",
 )
 
 
@@ -222,8 +222,8 @@ def test_every_form_of_data_gives_the_same_and_goes_back_to_the_same_json(comman
         assert command(f"data solve {form} -o solved{number}.json").code == 0
         assert command(f"run lead --data {form} -o run{number}.jsonl -j 2").code == 0
         answers.append(Path(f"run{number}.jsonl").read_text().splitlines()[1:])
-        scores.append(without_names(command(f"score run{number}.jsonl --data {form} --draws 10 --json").out))
-        assert command(f"leaderboard run{number}.jsonl --data {form} --draws 10").code == 0
+        scores.append(without_names(command(f"score run{number}.jsonl --data {form} --set draws=10 --json").out))
+        assert command(f"leaderboard run{number}.jsonl --data {form} --set draws=10").code == 0
         assert command(f"report run{number}.jsonl --data {form} -o page{number}.html").code == 0
         assert Path(f"solved{number}.json").read_bytes() == Path("solved0.json").read_bytes()
     assert all(one == answers[0] for one in answers)
@@ -250,7 +250,7 @@ def test_a_run_goes_to_parquet_and_back(command: Command) -> None:
     assert command("export run run.jsonl -o run.parquet").out == "run.parquet: 10 answers\n"
     assert command("export run run.parquet -o again.jsonl --json").json == {"output": "again.jsonl", "n_answers": 10}
     assert Path("again.jsonl").read_bytes() == Path("run.jsonl").read_bytes()
-    shown = [command(f"leaderboard {one} --data sample --draws 10").out for one in ("run.parquet", "run.jsonl")]
+    shown = [command(f"leaderboard {one} --data sample --set draws=10").out for one in ("run.parquet", "run.jsonl")]
     assert shown[0] == shown[1]
     assert "run.parquet: exists" in command("export run run.jsonl -o run.parquet").err
     assert ".parquet or .jsonl" in command("export run run.jsonl -o run.csv").err
@@ -269,7 +269,7 @@ def test_a_run_goes_to_parquet_and_back(command: Command) -> None:
 def test_the_scores_of_each_instance_are_a_table_in_parquet_and_csv(command: Command) -> None:
     pandas = pytest.importorskip("pandas", reason="needs pandas")
     for name in ("scores.parquet", "scores.csv"):
-        found = command(f"score lead.jsonl --data sample --draws 10 --json --per-instance {name}").json
+        found = command(f"score lead.jsonl --data sample --set draws=10 --json --per-instance {name}").json
     tables = [pandas.read_parquet("scores.parquet"), pandas.read_csv("scores.csv")]
     for table in tables:
         assert {*table["system"]} == {"lead"}

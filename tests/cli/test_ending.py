@@ -70,7 +70,7 @@ _REDIRECTIONS = ["<&- >&- 2>&-", "2>/dev/full", ">&-", "2>&-", ">&- 2>&-"]
 
 @pytest.mark.parametrize("redirection", _REDIRECTIONS if IS_THOROUGH else _REDIRECTIONS[:2])
 def test_a_run_with_closed_or_full_streams_does_its_work(redirection: str) -> None:
-    assert ended("run lead --data sample -o lead.jsonl --progress plain", redirection).returncode == 0
+    assert ended("run lead --data sample -o lead.jsonl --set progress=plain", redirection).returncode == 0
     lines = Path("lead.jsonl").read_text().splitlines()
     assert len(lines) == 11, "nothing that was printed got into it"
     assert all(line.startswith("{") for line in lines)
@@ -84,7 +84,7 @@ def test_what_cannot_be_printed_is_an_error_as_is_a_paper_that_cannot_be_read() 
 
 
 def test_nobody_reading_the_messages_stops_no_work() -> None:
-    with start("run", "lead", "--data", "sample", "-o", "lead.jsonl", "--progress", "plain") as process:
+    with start("run", "lead", "--data", "sample", "-o", "lead.jsonl", "--set", "progress=plain") as process:
         assert process.stderr is not None
         process.stderr.close()
         assert process.wait() == 0
@@ -146,7 +146,7 @@ def test_data_is_converted_into_standard_output_an_instance_a_line() -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_a_report_and_examples_go_to_standard_output() -> None:
-    page = ended("report bm25.jsonl -d sample --draws 10 -o -")
+    page = ended("report bm25.jsonl -d sample --set draws=10 -o -")
     assert page.returncode == 0, page.stderr
     assert page.stdout.startswith("<!DOCTYPE html>")
     assert page.stdout.rstrip().endswith("</html>")

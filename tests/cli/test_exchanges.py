@@ -99,13 +99,13 @@ def test_the_requests_of_every_strategy_are_made_again_as_they_were(form: str, c
 
 def test_a_report_holds_what_was_asked_and_replied_if_that_is_wanted(server: RunningServer, command: Command) -> None:
     command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl")
-    report = "report run.jsonl --data sample --draws 10 --overwrite -o report.html"
+    report = "report run.jsonl --data sample --set draws=10 --overwrite -o report.html"
     assert command(report).code == 0
     assert 'class="exchanges"' not in Path("report.html").read_text()
     assert command(f"{report} --exchanges").code == 0
     page = Path("report.html").read_text()
     assert page.count('<script type="text/plain" class="exchanges"') == len(SAMPLE)
-    assert " --exchanges --draws 10" in page
+    assert " --exchanges --set draws=10" in page
     assert KEY not in page
     assert "--no-papers leaves out" in command(f"{report} --exchanges --no-papers").refusal
     shutil.rmtree("cache")
@@ -190,9 +190,9 @@ def test_epochs_are_asked_shown_and_scored(server: RunningServer, command: Comma
     assert [one["request"]["seed"] for one in (first[0], second[0])] == [0, 1_000_000]
     assert all(one["reply"] for one in (*first, *second))
     assert "epochs of epochs.jsonl, got 3" in command(f"llm show epochs.jsonl {ID} --epoch 3").refusal
-    options = "--data sample --draws 300"
+    options = "--data sample --set draws=300"
     scored = command(f"score epochs.jsonl {options} --json").json["er_at_10"]["epochs"]
     assert (len(scored["means"]), scored["deviation"]) == (2, 0.0)
     assert "± of a paper" in command(f"score epochs.jsonl {options}").out
     assert "± of epochs" in command(f"leaderboard epochs.jsonl {options}").out
-    assert "± 0.0" in command(f"table epochs.jsonl {options} --uncertainty epochs").out
+    assert "± 0.0" in command(f"leaderboard --table epochs.jsonl {options} --uncertainty epochs").out

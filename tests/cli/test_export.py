@@ -14,7 +14,7 @@ def test_a_data_set_and_its_runs_become_trec_files_that_score_reads(command: Com
     assert command("export trec sample bm25.jsonl lead.jsonl -o trec").code == 0
     assert len(Path("trec/topics.tsv").read_text().splitlines()) == 10
     assert command("data convert sample back.json --qrels trec/qrels.all.txt").out == "back.json: 10 instances\n"
-    scores = "-t er_at_10 -t result_er_at_5 --draws 10 --json"
+    scores = "-t er_at_10 -t result_er_at_5 --set draws=10 --json"
     calls = ("bm25.jsonl --data sample", "trec/runs/bm25.run --data sample", "trec/runs/bm25.run --data back.json")
     before, *others = (
         {k: v["per_instance"] for k, v in command(f"score {one} {scores}").json.items()} for one in calls

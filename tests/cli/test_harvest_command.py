@@ -55,7 +55,7 @@ def test_what_no_passage_came_from_is_told_and_the_others_are_read(reviews: Path
     (reviews / "bad.xml").write_bytes(b"<article>")
     (reviews / "table.csv").write_text("a,b\n", encoding="utf-8")
     configure()
-    found = command(f"{HARVEST} --progress plain")
+    found = command(f"{HARVEST} --set progress=plain")
     assert found.code == 1
     assert all(f"error: {name}: line 1" in found.err for name in ("bad.xml", "table.csv"))
     assert "harvest 4/4" in found.err

@@ -55,13 +55,13 @@ def hostile_runs(command: Command) -> None:
         "data validate broken.json hostile.json",
         "data solve hostile.json -o solved.json",
         "data show hostile.json nobody",
-        "score a.jsonl --data hostile.json --draws 50 --kinds",
+        "score a.jsonl --data hostile.json --set draws=50 --kinds",
         "score unknown.json --data hostile.json",
         "score a.jsonl --data sample",
-        "compare a.jsonl b.jsonl --data hostile.json --draws 50",
-        "leaderboard a.jsonl b.jsonl --data hostile.json --draws 50",
+        "compare a.jsonl b.jsonl --data hostile.json --set draws=50",
+        "leaderboard a.jsonl b.jsonl --data hostile.json --set draws=50",
         "run own:Slow:fails=true --data hostile.json -o x.jsonl",
-        "run own:Slow:name=\x1b]0;owned\x07 --data hostile.json -o x.jsonl --progress plain",
+        "run own:Slow:name=\x1b]0;owned\x07 --data hostile.json -o x.jsonl --set progress=plain",
         "run nope\x1b]0;owned\x07\u202e --data hostile.json -o x.jsonl",
     ],
 )
@@ -78,7 +78,7 @@ def test_hostile_names_never_reach_a_terminal_raw(arguments: str, command: Comma
 @pytest.mark.parametrize("verb", ["score a.jsonl", "compare a.jsonl b.jsonl", "leaderboard a.jsonl b.jsonl"])
 def test_hostile_names_never_break_a_table(verb: str, command: Command) -> None:
     hostile_runs(command)
-    call = f"{verb} --data hostile.json --draws 50 --task er_at_10 --format"
+    call = f"{verb} --data hostile.json --set draws=50 --task er_at_10 --format"
     shown = {one: command(f"{call} {one}") for one in FORMATS}
     assert [(one.code, acted_on(one.out)) for one in shown.values()] == [(0, set())] * len(FORMATS)
     assert "<script>" not in shown["markdown"].out
@@ -89,14 +89,14 @@ def test_hostile_names_never_break_a_table(verb: str, command: Command) -> None:
 @pytest.mark.usefixtures("hostile")
 def test_hostile_names_survive_in_json(command: Command) -> None:
     hostile_runs(command)
-    found = command("score a.jsonl --data hostile.json --draws 50 --json")
+    found = command("score a.jsonl --data hostile.json --set draws=50 --json")
     assert HOSTILE in found.json["er_at_10"]["per_instance"]
     assert acted_on(found.out) <= {"\x9b", "\u202e"}  # all that JSON itself allows unescaped
 
 
 @pytest.mark.parametrize("style", ["rich", "plain", "none", "auto"])
 def test_progress_goes_to_standard_error_and_reads_no_markup(style: str, command: Command) -> None:
-    found = command(f"run own:Slow:name=[/red] --data sample -o x.jsonl --progress {style}")
+    found = command(f"run own:Slow:name=[/red] --data sample -o x.jsonl --set progress={style}")
     assert found.code == 0
     assert found.out.splitlines()[0] == "x.jsonl: 10 instances; 0 answers failed"
     assert ("10/10" in found.err) == (style == "plain")
@@ -122,7 +122,7 @@ def test_hostile_names_are_drawn_as_text_within_their_columns(command: Command) 
         header["run"]["system"] = {"name": name + LONG, "options": {}}
         Path(f"{name}.jsonl").write_text(json.dumps(header, separators=(",", ":")) + "\n" + "".join(lines))
     for call in ("score a.jsonl", "leaderboard a.jsonl b.jsonl", "compare a.jsonl b.jsonl"):
-        found = command(f"{call} --data sample --draws 50 --plot picture.svg")
+        found = command(f"{call} --data sample --set draws=50 --plot picture.svg")
         assert found.code == 0, found.err
         assert not acted_on(found.out)
         assert not [line for line in found.out.splitlines() if "●" in line and cell_len(line) > 80]

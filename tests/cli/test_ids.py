@@ -19,7 +19,7 @@ def _ids() -> None:
 
 def test_a_run_of_chosen_instances_is_scored_without_naming_them_again(command: Command) -> None:
     assert command("run bm25 --data sample -o run.jsonl --ids ids.txt --json").json["n_instances"] == 2
-    assert command("score run.jsonl --data sample --draws 50 --json").json["er_at_10"]["per_instance"].keys() == {
+    assert command("score run.jsonl --data sample --set draws=50 --json").json["er_at_10"]["per_instance"].keys() == {
         *CHOSEN
     }
 
@@ -30,15 +30,15 @@ def test_a_run_of_chosen_instances_is_scored_without_naming_them_again(command: 
         "score bm25.jsonl",
         "compare bm25.jsonl lead.jsonl",
         "leaderboard bm25.jsonl lead.jsonl",
-        "table bm25.jsonl lead.jsonl",
+        "leaderboard --table bm25.jsonl lead.jsonl",
         "controls bm25",
     ],
 )
 @pytest.mark.usefixtures("runs")
 def test_what_is_printed_is_of_the_chosen_instances(arguments: str, command: Command) -> None:
-    few = command(f"{arguments} --data sample --task er_at_10 --draws 50 --json --ids ids.txt")
+    few = command(f"{arguments} --data sample --task er_at_10 --set draws=50 --json --ids ids.txt")
     assert (few.code, few.err) == (0, "")
-    assert few.out != command(f"{arguments} --data sample --task er_at_10 --draws 50 --json --limit 2").out
+    assert few.out != command(f"{arguments} --data sample --task er_at_10 --set draws=50 --json --limit 2").out
     assert '"n": 2' in few.out or '"er_at_10_mean": 2' in few.out
 
 

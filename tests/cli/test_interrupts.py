@@ -176,7 +176,7 @@ def test_a_conversion_leaves_no_file(number: signal.Signals) -> None:
 def test_training_leaves_no_model() -> None:
     pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     _write_copies(30)  # so that it takes long: the test itself may be late by seconds on a busy machine
-    process = start("train", "finder", "--data", "many.jsonl", "-o", "model", "--progress", "plain")
+    process = start("train", "finder", "--data", "many.jsonl", "-o", "model", "--set", "progress=plain")
     assert process.stderr is not None
     assert process.stderr.readline().startswith("training finder: ")
     out, err = _interrupted(process, lambda: True)

@@ -39,16 +39,16 @@ OUTPUTS = [
     "data convert sample copy.jsonl.gz",
     "data download dev --from-file as_dev.json",
     "run tfidf --data sample -o tfidf.jsonl",
-    "score bm25.jsonl --data sample --draws 50",
-    "score answers.json --data sample --draws 50 --curve 2 --kinds",
-    "compare bm25.jsonl lead.jsonl oracle.jsonl --data sample --draws 50",
-    "leaderboard bm25.jsonl lead.jsonl oracle.jsonl --data sample --draws 50 --published",
-    "leaderboard answers.json tuned.jsonl swapped.jsonl --data sample --draws 50 --task er_at_10",
-    "controls bm25 lead --data sample --draws 50 --control two_papers --control wrong_hypothesis",
+    "score bm25.jsonl --data sample --set draws=50",
+    "score answers.json --data sample --set draws=50 --curve 2 --kinds",
+    "compare bm25.jsonl lead.jsonl oracle.jsonl --data sample --set draws=50",
+    "leaderboard bm25.jsonl lead.jsonl oracle.jsonl --data sample --set draws=50 --published",
+    "leaderboard answers.json tuned.jsonl swapped.jsonl --data sample --set draws=50 --task er_at_10",
+    "controls bm25 lead --data sample --set draws=50 --control two_papers --control wrong_hypothesis",
     "llm providers",
     "llm examples --data sample -n 2 -o examples.json",
     "run llm_sections:model=openai/gpt-4o-mini,key_env= --data sample --limit 2 --estimate",
-    "crossval bm25 --data sample --draws 50 --against lead --against fuse:systems=[bm25:k1=1.25+tfidf+structure]",
+    "crossval bm25 --data sample --set draws=50 --against lead --against fuse:systems=[bm25:k1=1.25+tfidf+structure]",
 ]
 
 
@@ -130,7 +130,7 @@ def check_latex(text: str) -> None:
 @pytest.mark.parametrize("table_format", FORMATS)
 def test_a_curve_is_shown_in_every_format(table_format: str, command: Command) -> None:
     command("run bm25 --data sample -o bm25.jsonl")
-    score = "score bm25.jsonl --data sample --task er_at_10 --draws 50"
+    score = "score bm25.jsonl --data sample --task er_at_10 --set draws=50"
     at_2 = command(f"{score} --curve 4 --json").json["er_at_10"]["curve"][1]
     assert at_2["k"] == 2
     shown = command(f"{score} --curve 4 --format {table_format}").out
@@ -141,9 +141,9 @@ def test_a_curve_is_shown_in_every_format(table_format: str, command: Command) -
 @pytest.mark.parametrize(
     "arguments",
     [
-        "leaderboard bm25.jsonl lead.jsonl --data sample --draws 10 --published",
+        "leaderboard bm25.jsonl lead.jsonl --data sample --set draws=10 --published",
         pytest.param("data show sample 0 --evidence", marks=thorough_only),
-        pytest.param("score bm25.jsonl --data sample --draws 10 --curve 3 --kinds", marks=thorough_only),
+        pytest.param("score bm25.jsonl --data sample --set draws=10 --curve 3 --kinds", marks=thorough_only),
     ],
 )
 def test_what_is_printed_on_a_narrow_terminal_fits_it(arguments: str) -> None:

@@ -17,7 +17,7 @@ GLYPHS = set(NEEDED) - {"…"}
 
 
 def test_score_draws_a_row_a_task_with_its_controls(command: Command) -> None:
-    arguments = "score bm25.jsonl --data sample --draws 50"
+    arguments = "score bm25.jsonl --data sample --set draws=50"
     shown = command(arguments).out
     fields = command(f"{arguments} --json").json
     header, *rows = shown[shown.index("   0   ") :].partition("\n\n")[0].split("\n")
@@ -34,7 +34,7 @@ def test_score_draws_a_row_a_task_with_its_controls(command: Command) -> None:
 
 
 def test_a_leaderboard_draws_a_picture_a_task_in_the_order_of_its_table(command: Command) -> None:
-    shown = command("leaderboard bm25.jsonl lead.jsonl --data sample --draws 50 -t er_at_10 -t er_at_5").out
+    shown = command("leaderboard bm25.jsonl lead.jsonl --data sample --set draws=50 -t er_at_10 -t er_at_5").out
     blocks = [block.split("\n") for block in shown.split("\n\n")]
     for table, (_, *picture) in ((blocks[0], blocks[1]), (blocks[2], blocks[3])):
         assert [row[:20].strip() for row in picture] == [row[:20].strip() for row in table[3:]]
@@ -43,7 +43,7 @@ def test_a_leaderboard_draws_a_picture_a_task_in_the_order_of_its_table(command:
 
 @pytest.mark.parametrize("arguments", ["score bm25.jsonl", "leaderboard bm25.jsonl lead.jsonl"])
 def test_only_text_has_pictures_in_ascii_where_a_terminal_is_not_unicode(arguments: str, command: Command) -> None:
-    arguments = f"{arguments} --data sample --draws 50"
+    arguments = f"{arguments} --data sample --set draws=50"
     for form in ("--format csv", "--format markdown", "--format latex", "--json"):
         assert not GLYPHS & set(command(f"{arguments} {form}").out), form
     assert set(command(arguments).out) >= {"●", "├", "┤"}
@@ -70,7 +70,7 @@ def test_only_text_has_pictures_in_ascii_where_a_terminal_is_not_unicode(argumen
 )
 def test_plot_writes_a_picture_and_prints_the_same(arguments: str, expected: set[str], command: Command) -> None:
     for form in ("text", "csv"):
-        call = f"{arguments} --data sample --draws 50 --format {form}"
+        call = f"{arguments} --data sample --set draws=50 --format {form}"
         found = command(f"{call} --plot picture.svg")
         assert (found.code, found.out) == (0, command(call).out)
         assert not found.err or found.err.startswith("warnings ")  # of the oracle
@@ -79,7 +79,7 @@ def test_plot_writes_a_picture_and_prints_the_same(arguments: str, expected: set
 
 
 def test_a_picture_shows_the_scores_that_are_printed(command: Command) -> None:
-    board = command("leaderboard bm25.jsonl --data sample --draws 50 -t er_at_10 --json --plot board.svg").json
+    board = command("leaderboard bm25.jsonl --data sample --set draws=50 -t er_at_10 --json --plot board.svg").json
     texts = drawn_in("board.svg")
     for row in board["tasks"]["er_at_10"]:
         mean, low, high = (100 * row["aspect_recall"][end] for end in ("mean", "low", "high"))
@@ -93,7 +93,7 @@ def test_a_picture_can_be_a_png(command: Command) -> None:
         require_png()
     except (MissingExtraError, DataError) as error:
         pytest.skip(str(error))
-    assert command("compare bm25.jsonl lead.jsonl --data sample --draws 50 --plot picture.png").code == 0
+    assert command("compare bm25.jsonl lead.jsonl --data sample --set draws=50 --plot picture.png").code == 0
     assert Path("picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
@@ -106,14 +106,14 @@ def test_a_png_without_its_extra_is_refused_at_once(command: Command, monkeypatc
 def test_the_document_about_pictures_shows_what_comes_out(command: Command) -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
     for call in re.findall(r"^\$ evidencebench (.*)$", text, re.MULTILINE):
-        assert command(f"{call} --draws 50").code == 0, call
+        assert command(f"{call} --set draws=50").code == 0, call
         assert Path(call.split()[-1]).is_file()
     (drawn,) = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert drawn in command("score bm25.jsonl --data sample -t er_at_10").out
 
 
 def test_a_system_has_the_same_mark_in_every_task_of_a_picture(command: Command) -> None:
-    command("score bm25.jsonl --data sample --draws 50 --plot picture.svg")
+    command("score bm25.jsonl --data sample --set draws=50 --plot picture.svg")
     rows = re.findall(
         r"<g class=\"[^\"]*\"><title>([^:]*):.*?(<circle|<polygon[^>]*>)", Path("picture.svg").read_text()
     )

@@ -34,7 +34,7 @@ def test_a_run_on_a_model_of_random_weights_ends_and_counts_its_failures(
     n = 3
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
     spec = f"{strategy}:model=local/{model},base_url={address},max_tokens=40,temperature=1.0"
-    arguments = f"run {spec} --data sample --limit {n} -t er_at_10 -o run.jsonl --max-connections 2 --json"
+    arguments = f"run {spec} --data sample --limit {n} -t er_at_10 -o run.jsonl --set max-connections=2 --json"
     found = command(arguments).json
     classes = {name: count for name, count in found["notes"].items() if name.startswith("reply_")}
     assert found["n_instances"] == n

@@ -16,7 +16,7 @@ from kit.report_pages import parsed
 
 pytestmark = pytest.mark.usefixtures("runs")
 
-REPORT = "report bm25.jsonl tuned.jsonl --data sample --draws 50 --largest 4"
+REPORT = "report bm25.jsonl tuned.jsonl --data sample --set draws=50 --largest 4"
 
 
 def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -> None:
@@ -24,13 +24,13 @@ def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("report.html: 2 runs, 0.")
     page = parsed(Path("report.html").read_text(encoding="utf-8"))
-    board = command("leaderboard bm25.jsonl tuned.jsonl --data sample --draws 50 --json").json
+    board = command("leaderboard bm25.jsonl tuned.jsonl --data sample --set draws=50 --json").json
     for task, standings in board["tasks"].items():
         rows = page.section("leaderboard").table(task)
         for row, one in zip(rows, standings, strict=True):
             assert row["aspect recall, %"] == percent(Estimate(**one["aspect_recall"]))
             assert row["ranks"] == "-".join(map(str, dict.fromkeys(one["rank"] or ())))
-    score = command("score tuned.jsonl --data sample --draws 50 --curve 4 --json").json
+    score = command("score tuned.jsonl --data sample --set draws=50 --curve 4 --json").json
     curve = score["er_at_10"]["curve"]
     label = next(row["run"] for row in page.section("signatures").table("Signatures") if "1.25" in row["run"])
     drawn = page.section("curves").table("All aspects, 10 papers: aspect recall in %")
@@ -42,7 +42,7 @@ def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -
 def test_the_command_on_the_page_makes_the_page_again(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVIDENCEBENCH_REPORT_LEVEL", "0.9")
     monkeypatch.setenv("EVIDENCEBENCH_REPORT_TITLE", "A 'title' with $signs")
-    assert command(f"{REPORT} -o report.html -t er_at_3 --budget 2 --over-length first --no-papers --limit 8").done
+    assert command(f"{REPORT} -o report.html -t er_at_3 --budget 2 --set over-length=first --no-papers --limit 8").done
     made = Path("report.html").read_bytes()
     monkeypatch.delenv("EVIDENCEBENCH_REPORT_LEVEL")
     monkeypatch.delenv("EVIDENCEBENCH_REPORT_TITLE")
@@ -55,7 +55,7 @@ def test_the_command_on_the_page_makes_the_page_again(command: Command, monkeypa
 
 def test_runs_have_the_names_that_are_given(command: Command) -> None:
     here = Path.cwd()
-    call = f"report bm25.jsonl {here}/tuned.jsonl --data sample --draws 20 --largest 1 -t er_at_10 -o report.html"
+    call = f"report bm25.jsonl {here}/tuned.jsonl --data sample --set draws=20 --largest 1 -t er_at_10 -o report.html"
     assert command(f"{call} --name bm25.jsonl=BM25 --name {{{here}/tuned.jsonl=Tuned by a/b = 1}}").code == 0
     page = parsed(Path("report.html").read_text(encoding="utf-8"))
     assert page.section("summary").all("h1")[0].text == "sample.json: BM25, Tuned by a/b = 1"
@@ -76,13 +76,13 @@ def test_runs_have_the_names_that_are_given(command: Command) -> None:
 def test_the_command_on_the_page_has_no_absolute_path_and_takes_no_name_for_an_option(command: Command) -> None:
     Path("bm25.jsonl").rename("-a.jsonl")
     here = Path.cwd()
-    arguments = f"--data {sample_path()} --draws 20 --largest 1 -t er_at_10 --no-papers"
+    arguments = f"--data {sample_path()} --set draws=20 --largest 1 -t er_at_10 --no-papers"
     assert command(f"report {arguments} -o {here}/report.html -- -a.jsonl {here}/tuned.jsonl").code == 0
     page = parsed(Path("report.html").read_text(encoding="utf-8"))
     (shown,) = page.section("method").all("pre")
     assert shown.text == (
         f"evidencebench report ./-a.jsonl tuned.jsonl --data {sample_path().name} --output report.html --task er_at_10 "
-        "--largest 1 --no-papers --draws 20 --overwrite"
+        "--largest 1 --no-papers --set draws=20 --overwrite"
     )
     assert "shown by their names" in page.section("method").text
     assert command(shown.text.removeprefix("evidencebench ").replace(sample_path().name, "sample")).code == 0
@@ -96,7 +96,9 @@ def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(
     papers = [paper(number) for number in range(most + 1)]
     write_dataset("large.json", papers)
     Path("answers.json").write_text(json.dumps({one.id: [1] for one in papers}))
-    report = "report answers.json --data large.json --draws 20 --task er_at_10 --largest 1 -o report.html --overwrite"
+    report = (
+        "report answers.json --data large.json --set draws=20 --task er_at_10 --largest 1 -o report.html --overwrite"
+    )
     for option, has_papers in (("", False), (" --papers", True), (f" --limit {most}", True)):
         assert command(report + option).code == 0
         page = parsed(Path("report.html").read_text(encoding="utf-8"))

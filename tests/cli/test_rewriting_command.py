@@ -25,7 +25,9 @@ def test_hypotheses_are_rewritten_into_a_file_for_controls(more: str, server: Ru
     assert "other.jsonl: exists" in command(f"{call} -o other.jsonl").err
     again = command(f"{call} -o other.jsonl --overwrite --json")
     assert (again.json["failures"], server.totals()["requests"]) == ({}, 10)
-    (one,) = command("controls bm25 --data sample --control paraphrased=other.jsonl -t er_at_10 --draws 50 --json").json
+    (one,) = command(
+        "controls bm25 --data sample --control paraphrased=other.jsonl -t er_at_10 --set draws=50 --json"
+    ).json
     assert one["control"] == "paraphrased=other.jsonl"
 
 

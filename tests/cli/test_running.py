@@ -18,7 +18,7 @@ def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith("error: run.jsonl: was made with other settings: limit was 4, now None")
     assert command("run bm25 --data sample -o run.jsonl --overwrite --json").json["n_resumed"] == 0
-    assert command("score run.jsonl --data sample --draws 50 --json").json["er_at_10"]["n"] == 10
+    assert command("score run.jsonl --data sample --set draws=50 --json").json["er_at_10"]["n"] == 10
 
 
 def test_the_next_command_that_a_run_names_works(command: Command) -> None:
@@ -26,7 +26,7 @@ def test_the_next_command_that_a_run_names_works(command: Command) -> None:
     assert found.code == 0
     following = found.out.split("next: evidencebench ")[1].strip()
     quoted = re.sub(r"'([^']*)'", r"{\1}", following)
-    assert command(f"{quoted} --draws 50").code == 0
+    assert command(f"{quoted} --set draws=50").code == 0
 
 
 def test_failed_answers_are_counted_said_and_asked_again_on_request(command: Command) -> None:
@@ -37,7 +37,7 @@ def test_failed_answers_are_counted_said_and_asked_again_on_request(command: Com
     first = f"the first, {SAMPLE.ids[0]}: ConnectionError: the server is down"
     assert first in " ".join(found.err.split())
     assert command("run own:Slow:fails=true --data sample -o run.jsonl").code == 1  # they still fail: nothing is mended
-    assert command("score run.jsonl --data sample --draws 50 --json").json["er_at_10"]["failed"] == 10
+    assert command("score run.jsonl --data sample --set draws=50 --json").json["er_at_10"]["failed"] == 10
     assert command("run own:Slow:fails=true --data sample -o run.jsonl --retry-failed --json").json["n_failed"] == 10
 
 
@@ -74,11 +74,11 @@ def test_the_demonstration_ends_with_commands_that_work(command: Command) -> Non
     assert (found.code, found.err) == (0, "")
     assert kept.out.replace("The runs are in kept.\n\n", "") == found.out
     runs = " ".join(map(str, sorted(Path("kept").glob("*.jsonl"))))
-    assert command(f"leaderboard {runs} --data sample --draws 50").code == 0
+    assert command(f"leaderboard {runs} --data sample --set draws=50").code == 0
     following = re.findall(r"^  evidencebench (.+?)(?:   .*)?$", found.out.split("What to do next")[1], re.MULTILINE)
     assert len(following) == 6
     for arguments in following[:-1]:
-        fewer = " --seeds 1 --draws 50 --no-blind" if arguments.startswith("crossval") else ""
+        fewer = " --seeds 1 --set draws=50 --no-blind" if arguments.startswith("crossval") else ""
         assert command(f"{arguments}{fewer}").code == 0
     assert following[-1] == "data download train"
 
@@ -159,8 +159,8 @@ def test_a_run_that_is_to_fail_fast_starts_over_once_its_code_is_mended(command:
     "arguments",
     [
         "run own:Slow --data sample -o run.jsonl",
-        "crossval own:Slow --data sample --folds 2 --seeds 1 --draws 50",
-        "controls own:Slow --data sample --draws 50",
+        "crossval own:Slow --data sample --folds 2 --seeds 1 --set draws=50",
+        "controls own:Slow --data sample --set draws=50",
     ],
 )
 def test_what_own_code_scores_is_signed_with_its_digest(arguments: str, command: Command) -> None:
@@ -168,7 +168,7 @@ def test_what_own_code_scores_is_signed_with_its_digest(arguments: str, command:
         sys.modules.pop("own", None)
         found = command(arguments)
         if arguments.startswith("run"):
-            found = command("score run.jsonl --data sample --draws 50")
+            found = command("score run.jsonl --data sample --set draws=50")
         return set(re.findall(r"\[code \w{12}\]", found.out))
 
     first = signatures()

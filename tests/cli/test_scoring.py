@@ -19,7 +19,7 @@ TASKS_WITH_A_NUMBER = (("er", 10), ("result_er", 5), ("result_er", 10))
 
 def test_what_was_trained_on_the_data_is_said_first_and_marked_in_every_form(command: Command) -> None:
     assert command("run own:Trained --data sample -o seen.jsonl").code == 0
-    options = "--data sample --task er_at_10 --draws 50"
+    options = "--data sample --task er_at_10 --set draws=50"
     said = "own:Trained  trained on this data"
     for call in (
         "score seen.jsonl",
@@ -61,10 +61,10 @@ def test_what_was_trained_on_the_data_is_said_first_and_marked_in_every_form(com
 def test_a_list_of_all_sentences_is_not_scored_without_a_word(command: Command) -> None:
     lists = {query.instance_id: [*range(len(query.sentences))] for query in SAMPLE.queries()}
     Path("answers.json").write_text(json.dumps(lists))
-    found = command("score answers.json --data sample --task er_at_10 --draws 50")
+    found = command("score answers.json --data sample --task er_at_10 --set draws=50")
     assert "answers.json  lists look ranked  10 of 10  er_at_10" in found.err
     assert "are longer than what counts, and look like rankings" in " ".join(found.err.split())
-    first = command("score answers.json --data sample --task er_at_10 --draws 50 --over-length first")
+    first = command("score answers.json --data sample --task er_at_10 --set draws=50 --set over-length=first")
     assert (first.code, first.err) == (0, "")
 
 
@@ -72,7 +72,7 @@ def test_a_list_of_all_sentences_is_not_scored_without_a_word(command: Command) 
 def test_missing_answers_are_told_in_one_table_and_end_with_1_on_request(call: str, command: Command) -> None:
     Path("answers.json").write_text(json.dumps({SAMPLE.ids[0]: [1]}))
     for form in ("", " --json", " --format csv"):
-        found = command(f"{call} --data sample --task er_at_10 --draws 50{form}")
+        found = command(f"{call} --data sample --task er_at_10 --set draws=50{form}")
         assert found.code == 0
         row = {"system": "answers.json", "kind": "missing", "n": 9, "n_all": 10, "task": "er_at_10"}
         if form == " --json":
@@ -81,10 +81,10 @@ def test_missing_answers_are_told_in_one_table_and_end_with_1_on_request(call: s
             assert found.err == ""
         else:
             assert "answers.json  missing  9 of 10  er_at_10" in found.err.splitlines()
-        assert command(f"{call} --data sample --task er_at_10 --draws 50 --require-complete{form}").code == 1
+        assert command(f"{call} --data sample --task er_at_10 --set draws=50 --require-complete{form}").code == 1
     complete = call.replace("answers.json lead.jsonl", "answers.json").replace("answers.json", "lead.jsonl")
     if not complete.startswith("compare"):
-        assert command(f"{complete} --data sample --task er_at_10 --draws 50 --require-complete").code == 0
+        assert command(f"{complete} --data sample --task er_at_10 --set draws=50 --require-complete").code == 0
 
 
 def test_nine_papers_of_one_review_are_not_called_one_paper(command: Command) -> None:
@@ -94,12 +94,14 @@ def test_nine_papers_of_one_review_are_not_called_one_paper(command: Command) ->
     )
     for system in ("bm25", "lead"):
         command(f"run {system} --data data.json -o {system}.jsonl --limit 9 --overwrite")
-    options = "--data data.json --task er_at_10 --draws 50 --limit 9"
+    options = "--data data.json --task er_at_10 --set draws=50 --limit 9"
     for call in ("score bm25.jsonl", "leaderboard bm25.jsonl", "compare bm25.jsonl lead.jsonl"):
         shown = " ".join(command(f"{call} {options}").out.split())
         assert "(one review or text)" in shown, call
         assert "one paper" not in shown, call
-    assert "bootstrap over reviews]" in command(f"table bm25.jsonl lead.jsonl {options}").out.replace("\n", " ")
+    assert "bootstrap over reviews]" in command(f"leaderboard --table bm25.jsonl lead.jsonl {options}").out.replace(
+        "\n", " "
+    )
     command(f"report bm25.jsonl lead.jsonl {options} -o page.html")
     page = Path("page.html").read_text()
     assert "(one review or text: no interval)" in page
@@ -108,7 +110,7 @@ def test_nine_papers_of_one_review_are_not_called_one_paper(command: Command) ->
 
 
 def test_one_paper_is_shown_without_an_interval(command: Command) -> None:
-    options = "--data sample --task er_at_10 --draws 50 --limit 1"
+    options = "--data sample --task er_at_10 --set draws=50 --limit 1"
     recall = command(f"score bm25.jsonl {options} --json").json["er_at_10"]["aspect_recall"]
     assert (recall["low"], recall["high"], recall["n_clusters"]) == (None, None, 1)
     shown = command(f"score bm25.jsonl {options} --curve 2 --plot curve.svg").out
@@ -123,7 +125,7 @@ def test_one_paper_is_shown_without_an_interval(command: Command) -> None:
 
 
 def test_recall_of_coverable_aspects_is_left_out_where_it_is_recall(command: Command) -> None:
-    shown = command("score bm25.jsonl --data sample --task er_at_10 --draws 50").out
+    shown = command("score bm25.jsonl --data sample --task er_at_10 --set draws=50").out
     assert "coverable" not in shown
     assert "precision  relative  regret" in shown
     records = json.loads(Path(SAMPLE.path).read_bytes())
@@ -133,7 +135,7 @@ def test_recall_of_coverable_aspects_is_left_out_where_it_is_recall(command: Com
     first["aspect2sentence_indices"][aspect] = []
     Path("data.json").write_text(json.dumps(records))
     command("run lead --data data.json -o other.jsonl")
-    assert "coverable  precision" in command("score other.jsonl --data data.json --task er_at_10 --draws 50").out
+    assert "coverable  precision" in command("score other.jsonl --data data.json --task er_at_10 --set draws=50").out
 
 
 def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(command: Command) -> None:
@@ -142,7 +144,7 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
     for number, spec in enumerate(names):
         command(f"run {spec} --data sample -o {number}{'_of_a_very_long_name' * 4}.jsonl --limit 9")
     paths = " ".join(f"{number}{'_of_a_very_long_name' * 4}.jsonl" for number in range(8))
-    brief = command(f"compare {paths} --data sample --draws 50")
+    brief = command(f"compare {paths} --data sample --set draws=50")
     assert brief.out.count("\n") < 150
     lines = brief.out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -151,7 +153,7 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
     note = r"^\* p below 0\.05 by sign flips, Holm over (?:(\d+) to )?(\d+) pairs? of runs a task$"
     tested = re.search(note, brief.out, re.MULTILINE)
     assert tested is not None
-    pairs = command(f"compare {paths} --data sample --draws 50 --json").json["pairs"]
+    pairs = command(f"compare {paths} --data sample --set draws=50 --json").json["pairs"]
     # Six papers must differ, so that p can be 2/64.
     able = [pair for pair in pairs if pair["n_better"] + pair["n_worse"] >= 6]
     same = {(pair["task"], pair["second"]) for pair in pairs if pair["overlap"]["mean"] == 1}
@@ -160,15 +162,15 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
     assert (int(tested[1] or tested[2]), int(tested[2])) == (min(sizes), max(sizes))
     assert len(able) < len(pairs) == 140
     assert lines[-1].startswith("--details shows every pair")
-    full = command(f"compare {paths} --data sample --draws 50 --details").out
+    full = command(f"compare {paths} --data sample --set draws=50 --details").out
     assert full.count("\n") > 500
     assert full.startswith(lines[0])
     for call in (f"leaderboard {paths}", f"score {paths.split()[0]}"):
-        assert max(map(len, command(f"{call} --data sample --draws 50").out.splitlines())) <= 80
+        assert max(map(len, command(f"{call} --data sample --set draws=50").out.splitlines())) <= 80
 
 
 def test_a_matrix_holds_the_differences_of_the_pairs(command: Command) -> None:
-    call = "compare bm25.jsonl lead.jsonl oracle.jsonl --data sample --task er_at_10 --draws 200"
+    call = "compare bm25.jsonl lead.jsonl oracle.jsonl --data sample --task er_at_10 --set draws=200"
     pairs = {(one["first"], one["second"]): one for one in command(f"{call} --json").json["pairs"]}
     rows = {line[:1]: line.split()[2:] for line in command(call).out.splitlines()[3:6]}
     star = "*" if pairs["bm25", "oracle"]["p_value_holm"] < 0.05 else ""
@@ -179,7 +181,7 @@ def test_a_matrix_holds_the_differences_of_the_pairs(command: Command) -> None:
 
 
 def test_recall_by_where_the_evidence_lies_is_a_table_and_json(command: Command) -> None:
-    call = "score bm25.jsonl --data sample --task er_at_10 --draws 50 --places"
+    call = "score bm25.jsonl --data sample --task er_at_10 --set draws=50 --places"
     shown = command(call).out
     assert "er_at_10: recall by the share of aspects that the first and last 10 sentences" in shown
     assert re.search(r"^over 80 % +5 +\d", shown, re.MULTILINE)
@@ -218,7 +220,7 @@ def test_papers_without_labels_are_not_scored_and_what_shows_them_is_named(
     ],
 )
 def test_scores_as_json_have_the_promised_shape(arguments: str, tasks: list[str], command: Command) -> None:
-    found = command(f"score {arguments} --data sample --draws 50 --json").json
+    found = command(f"score {arguments} --data sample --set draws=50 --json").json
     assert list(found) == tasks
     for name, scores in found.items():
         recall = scores["aspect_recall"]
@@ -237,7 +239,7 @@ def test_failed_empty_and_missing_answers_are_told_apart(task: str, command: Com
     have_results = [instance.id for instance in SAMPLE if instance.labels.results]
     a, b, c, *others = have_results
     Path("answers.json").write_text(json.dumps({a: None, b: [], c: [1]}))
-    found = command(f"score answers.json --data sample --task {task} --draws 50 --json").json[task]
+    found = command(f"score answers.json --data sample --task {task} --set draws=50 --json").json[task]
     n_missing = found["aspect_recall"]["n"] - 3
     assert (found["failed"], found["empty"], found["missing"]) == (1, 1, n_missing)
     assert len(others) <= n_missing <= len(others) + 1
@@ -252,7 +254,7 @@ def test_text_and_json_show_the_same_score_and_signature(command: Command) -> No
 
 
 def test_runs_are_ranked_beside_the_controls_and_the_published_figures(command: Command) -> None:
-    board = command("leaderboard bm25.jsonl answers.json --data sample --draws 50 --published --json").json
+    board = command("leaderboard bm25.jsonl answers.json --data sample --set draws=50 --published --json").json
     assert set(board["tasks"]) == set(TASKS) - {"result_er_unconstrained"}
     rows = {row["system"]: row for row in board["tasks"]["er_at_10"]}
     assert set(rows) == {"bm25", "answers.json", "random", "lead", "abstract_backwards", "oracle"}
@@ -261,7 +263,7 @@ def test_runs_are_ranked_beside_the_controls_and_the_published_figures(command: 
     means = [row["aspect_recall"]["mean"] for row in rows.values()]
     assert means == sorted(means, reverse=True)
     assert (board["published"]["split"], board["published"]["same_split"]) == ("test", False)
-    call = "leaderboard bm25.jsonl --data sample --draws 50 --published --format"
+    call = "leaderboard bm25.jsonl --data sample --set draws=50 --published --format"
     for form, note in (("text", "* a control,"), ("markdown", r"\* a control,"), ("latex", "footnotesize * a")):
         shown = command(f"{call} {form}").out
         assert (note in shown, "ANOTHER split than yours" in shown, "er_10" in shown) == (True, True, False)
@@ -270,28 +272,30 @@ def test_runs_are_ranked_beside_the_controls_and_the_published_figures(command: 
 
 def test_rules_for_runs_leave_the_controls_as_they_are(command: Command) -> None:
     Path("answers.json").write_text('{"evidencebench_sample_id_0": [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]}')
-    score = "score answers.json --data sample --task er_at_10 --json --draws 50"
-    expected, first = command(score).json["er_at_10"], command(f"{score} --over-length first").json["er_at_10"]
+    score = "score answers.json --data sample --task er_at_10 --json --set draws=50"
+    expected, first = command(score).json["er_at_10"], command(f"{score} --set over-length=first").json["er_at_10"]
     assert expected["aspect_recall"] != first["aspect_recall"]
     assert expected["controls"] == first["controls"]
     assert expected["controls"]["random"] < expected["controls"]["lead"]
 
 
 def test_failed_answers_are_told_where_a_system_is_run_or_compared(command: Command) -> None:
-    found = command("controls own:Slow:fails=true --data sample --task er_at_10 --draws 50")
+    found = command("controls own:Slow:fails=true --data sample --task er_at_10 --set draws=50")
     assert (found.code, found.err) == (
         1,
         "20 answers failed, which scores 0; 'evidencebench run own:Slow:fails=true' says why\n",
     )
     command("run own:Slow:fails=true --data sample -o failed.jsonl")
-    (pair,) = command("compare failed.jsonl lead.jsonl --data sample --task er_at_10 --draws 50 --json").json["pairs"]
+    (pair,) = command("compare failed.jsonl lead.jsonl --data sample --task er_at_10 --set draws=50 --json").json[
+        "pairs"
+    ]
     assert (pair["counts_first"]["failed"], pair["counts_second"]["failed"]) == (10, 0)
 
 
 def test_a_run_with_another_papers_hypothesis_stands_beside_its_own_on_no_row(command: Command) -> None:
     command("run bm25 --data sample -o wrong.jsonl --control wrong_hypothesis")
     command("run cues --data sample -o cues.jsonl")
-    options = "--data sample --task er_at_10 --draws 50"
+    options = "--data sample --task er_at_10 --set draws=50"
     (control,) = command(f"controls bm25 {options} --json").json
     board = command(f"leaderboard bm25.jsonl cues.jsonl lead.jsonl wrong.jsonl {options} --json").json
     rows = {row["system"]: row for row in board["tasks"]["er_at_10"] if not row["is_control"]}
@@ -307,7 +311,7 @@ def test_a_run_with_another_papers_hypothesis_stands_beside_its_own_on_no_row(co
         assert f"{100 * control['recall_changed']['mean']:.1f}, p = " in ends["bm25"], call
         assert ends["cues"].endswith("not measured"), call
         assert ends["lead"].endswith("never reads it"), call
-    alone = command(f"table bm25.jsonl cues.jsonl {options}").out
+    alone = command(f"leaderboard --table bm25.jsonl cues.jsonl {options}").out
     assert "With another paper's hypothesis: not measured." in " ".join(alone.split())
     assert (
         command(f"score wrong.jsonl {options}").code == command(f"compare wrong.jsonl bm25.jsonl {options}").code == 0

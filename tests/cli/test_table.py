@@ -17,7 +17,7 @@ from kit.latex_reading import latex_rows
 
 pytestmark = pytest.mark.usefixtures("runs")
 
-OPTIONS = "--data sample --draws 300 --task er_at_10 --task er_at_optimal"
+OPTIONS = "--data sample --set draws=300 --task er_at_10 --task er_at_optimal"
 FILES = "bm25.jsonl lead.jsonl tuned.jsonl"
 CELLS: st.SearchStrategy[Cell] = st.one_of(
     st.text("[]*&%$#_{}~^\\<>|†‡±ab\n", max_size=12),
@@ -29,7 +29,7 @@ CELLS: st.SearchStrategy[Cell] = st.one_of(
 
 def test_means_and_intervals_are_those_of_the_leaderboard(command: Command) -> None:
     board = command(f"leaderboard {FILES} {OPTIONS} --json").json["tasks"]
-    for row in command(f"table {FILES} {OPTIONS} --controls --json").json["rows"]:
+    for row in command(f"leaderboard --table {FILES} {OPTIONS} --controls --json").json["rows"]:
         for task, cell in row["tasks"].items():
             (standing,) = (one for one in board[task] if one["system"] == row["system"])
             assert cell["recall"] == standing["aspect_recall"]
@@ -40,7 +40,7 @@ def test_a_star_is_the_same_in_table_leaderboard_and_compare_beside_controls_and
     labels = list(scored.runs)
 
     def of_table(files: str, against: str) -> dict[frozenset[str], dict[str, Any]]:
-        rows = command(f"table {files} {OPTIONS} --against {against} --json").json["rows"]
+        rows = command(f"leaderboard --table {files} {OPTIONS} --against {against} --json").json["rows"]
         mine = [row for row in rows if row["sort"] == "run" and row["system"] in {*labels} - {against}]
         return {frozenset((row["system"], against)): {t: c["p_holm"] for t, c in row["tasks"].items()} for row in mine}
 
@@ -68,25 +68,33 @@ def test_runs_with_the_same_answers_are_said_to_be_the_same(command: Command) ->
     command("run stored:run=lead.jsonl --data sample -o copy.jsonl")
     said = "has the same answers as lead; the tests count the two as one"
     for call in ("table", "leaderboard", "compare", "report -o page.html"):
-        found = command(f"{call} bm25.jsonl lead.jsonl copy.jsonl --data sample --draws 50")
+        found = command(f"{call} bm25.jsonl lead.jsonl copy.jsonl --data sample --set draws=50")
         assert f"same answers: {said}" in " ".join(found.err.split()), call
     assert said in Path("page.html").read_text()
-    shown = command("table bm25.jsonl lead.jsonl copy.jsonl --data sample --draws 50 --format latex").out
+    shown = command(
+        "leaderboard --table bm25.jsonl lead.jsonl copy.jsonl --data sample --set draws=50 --format latex"
+    ).out
     assert f"{said}.}}" in shown
-    assert said not in command("table bm25.jsonl lead.jsonl --data sample --draws 50 --controls --format latex").out
+    assert (
+        said
+        not in command(
+            "leaderboard --table bm25.jsonl lead.jsonl --data sample --set draws=50 --controls --format latex"
+        ).out
+    )
 
 
 def test_the_sentence_below_the_table_says_the_family(command: Command) -> None:
-    call = f"table {FILES} oracle.jsonl {OPTIONS} --json"
+    call = f"leaderboard --table {FILES} oracle.jsonl {OPTIONS} --json"
     assert command(call).json["holm"] == "Holm over 2 pairs of runs a task"
     found = command(f"{call} --controls").json["holm"]
     assert re.fullmatch(r"Holm over 2 pairs of runs a task; over \d+( to \d+)? with a control", found)
-    caption = command(f"table {FILES} {OPTIONS} --format markdown").out
+    caption = command(f"leaderboard --table {FILES} {OPTIONS} --format markdown").out
     assert "(p &lt; 0.05, sign flips by paper, Holm over 2 pairs of runs a task)" in caption
 
 
 def test_the_table_is_the_same_in_every_format(command: Command) -> None:
-    call = f"table {FILES} oracle.jsonl {OPTIONS} --controls --published --name {{lead.jsonl=[Lead] & 50 % _}}"
+    name = "--name {lead.jsonl=[Lead] & 50 % _}"
+    call = f"leaderboard --table {FILES} oracle.jsonl {OPTIONS} --controls --published {name}"
     shown = {one: command(f"{call} --format {one}").out for one in FORMATS}
     latex = latex_rows(shown["latex"])
     assert latex[0] == ["system", r"er\_at\_10", r"er\_at\_optimal"]
@@ -111,7 +119,7 @@ def test_the_table_is_the_same_in_every_format(command: Command) -> None:
 
 def test_what_was_trained_on_the_data_is_marked_and_neither_best_nor_tested(command: Command) -> None:
     command("run own:Trained --data sample -o seen.jsonl")
-    call = "table bm25.jsonl seen.jsonl --data sample --task er_at_10 --draws 50"
+    call = "leaderboard --table bm25.jsonl seen.jsonl --data sample --task er_at_10 --set draws=50"
     other, seen = command(f"{call} --json").json["rows"]
     cell = seen["tasks"]["er_at_10"]
     assert cell["recall"]["mean"] > other["tasks"]["er_at_10"]["recall"]["mean"]
@@ -123,7 +131,7 @@ def test_what_was_trained_on_the_data_is_marked_and_neither_best_nor_tested(comm
 
 
 def test_a_mean_stands_alone_with_its_error_or_with_its_interval(command: Command) -> None:
-    call = "table bm25.jsonl --data sample --task er_at_10 --draws 50 --format markdown --uncertainty"
+    call = "leaderboard --table bm25.jsonl --data sample --task er_at_10 --set draws=50 --format markdown --uncertainty"
     cells = [command(f"{call} {one}").out.splitlines()[2] for one in ("none", "error", "interval")]
     assert cells[0] == "| bm25 | **37.0** |"
     assert cells[1] == "| bm25 | **37.0 ± 4.1** |"

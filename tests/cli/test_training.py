@@ -13,7 +13,7 @@ from kit.command_line import SAMPLE, Command, start, until
 from kit.own_training import OWN_TRAINING
 
 needs_lightgbm = pytest.mark.skipif(find_spec("lightgbm") is None, reason="needs the extra 'train'")
-QUICK = "--data sample --folds 3 --seeds 2 --draws 50"
+QUICK = "--data sample --folds 3 --seeds 2 --set draws=50"
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_failed_answers_are_counted_and_end_with_1(command: Command) -> None:
 
 
 def test_finished_cells_are_kept_and_progress_is_shown(command: Command) -> None:
-    arguments = f"crossval memory:Memory {QUICK} -o cells.jsonl --progress plain"
+    arguments = f"crossval memory:Memory {QUICK} -o cells.jsonl --set progress=plain"
     assert "memory:Memory: 12/12" in command(arguments).err
     n_before = n_fits()
     again = command(arguments)
@@ -76,11 +76,11 @@ def test_finished_cells_are_kept_and_progress_is_shown(command: Command) -> None
 @pytest.mark.parametrize("system", ["memory:Memory", "own:Slow:fails=true"])
 def test_the_run_has_the_scores_of_the_cross_validation_under_its_first_seed(system: str, command: Command) -> None:
     """It is scored by another way than the cross-validation: from the file, by `score`."""
-    call = f"crossval {system} --data sample --folds 3 --draws 50 --no-blind --control two_papers --json"
+    call = f"crossval {system} --data sample --folds 3 --set draws=50 --no-blind --control two_papers --json"
     (alone,) = command(f"{call} --seeds 1").json["systems"]
     written = command(f"{call} --seeds 2 -o folds.jsonl --against lead").json
     assert written["run"] == "folds.jsonl"
-    scored = command("score folds.jsonl --data sample --draws 50 --no-controls --json").json
+    scored = command("score folds.jsonl --data sample --set draws=50 --no-controls --json").json
     for task, figures in alone["tasks"].items():
         assert scored[task]["aspect_recall"] == figures["recall"]
 
@@ -91,14 +91,14 @@ def test_the_run_stands_beside_others_and_says_that_it_is_cross_validated(comman
     command("run bm25 --data sample -o bm25.jsonl")
     refusal = command(f"crossval memory:Memory {QUICK} -o bm25.jsonl --overwrite").refusal
     assert refusal.startswith("error: bm25.jsonl: holds something else")
-    options = "folds.jsonl bm25.jsonl --data sample --task er_at_10 --draws 50"
+    options = "folds.jsonl bm25.jsonl --data sample --task er_at_10 --set draws=50"
     board = command(f"leaderboard {options}")
     assert (board.code, board.err) == (0, "")  # no warning of training on this data
     assert re.search(r"^memory:Memory, cross-validated ", board.out, re.MULTILINE)
     assert re.search(r"\|system:memory:Memory(\(.*\))?\[3-fold\s+by\s+paper,\s+seed\s+0\]\[code", board.out)
-    for call in (f"compare {options}", f"table {options}", f"report {options} -o page.html"):
+    for call in (f"compare {options}", f"leaderboard --table {options}", f"report {options} -o page.html"):
         assert command(call).code == 0
-    row = command(f"table {options} --json").json["rows"][0]
+    row = command(f"leaderboard --table {options} --json").json["rows"][0]
     assert (row["path"], row["trained_on_it"]) == ("folds.jsonl", False)
 
 
@@ -154,7 +154,7 @@ def test_another_control_than_the_wrong_hypothesis_is_named_in_the_table(command
 @needs_lightgbm
 @pytest.mark.usefixtures("small_forests")
 def test_a_finder_is_trained_and_the_next_command_that_is_named_runs_it(command: Command) -> None:
-    found = command("train finder --data sample -o {my model} --progress plain")
+    found = command("train finder --data sample -o {my model} --set progress=plain")
     assert found.code == 0
     assert all(len(line) <= 80 for line in found.out.splitlines()[:-1])
     assert found.out.startswith("my model: trained on sample.json, 10 instances\n")
@@ -169,7 +169,7 @@ def test_a_finder_is_trained_and_the_next_command_that_is_named_runs_it(command:
     header = json.loads(Path("run.jsonl").read_text().splitlines()[0])["run"]
     assert header["system"]["name"] == "finder"
     assert header["trained_on"] == [SAMPLE.sha256]
-    assert "finder    trained on this data" in command("score run.jsonl --data sample --draws 50").err
+    assert "finder    trained on this data" in command("score run.jsonl --data sample --set draws=50").err
 
     refusal = command("train finder --data sample -o {my model}").refusal
     assert re.match("error: my model: exists; .*--overwrite", refusal)

@@ -50,7 +50,7 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
     fill("ada.csv", 0.9, 1)
     fill("bo.csv", 0.9, 2)
 
-    report = f"{CALL} --answers ada.csv --answers bo.csv --draws 300 --margin 0.3"
+    report = f"{CALL} --answers ada.csv --answers bo.csv --set draws=300 --margin 0.3"
     found = command(f"{report} --disagreements differ.html")
     assert found.code == 0, found.err
     assert all(len(line) <= 80 for line in found.out.splitlines())
@@ -67,7 +67,7 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
     found = command(f"{report} --json")
     assert found.json["answers"] == {"new": 0, "changed": 0, "unchanged": 18}
     fields = found.json["sentences"]
-    later = command(f"{CALL} --report --draws 300 --margin 0.3 --json").json
+    later = command(f"{CALL} --report --set draws=300 --margin 0.3 --json").json
     assert later == {"sentences": fields, "warnings": []}, "the same answers and seed, the same figures"
     agreement = fields["criteria"][0]["agreement"]
     assert [pair["sort"] for pair in agreement["pairs"]] == [
@@ -92,7 +92,7 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
         "warning: bo.csv: tasks with rows missing: left out: 1",
     ]
     Path("bo.csv").unlink()  # what it said is kept
-    report = f"{CALL} --report --draws 300 --margin 0.3"
+    report = f"{CALL} --report --set draws=300 --margin 0.3"
     team = command(f"{report} --team {{ada & bo=ada,bo}} --json").json["sentences"]["criteria"][0]["agreement"]
     assert next((pair["first"], pair["second"]) for pair in team["pairs"]) == ("ada & bo", "cy")
 
@@ -119,10 +119,10 @@ def test_every_sort_is_reported_with_exact_shares_by_what_the_labels_say(command
         drawn = "-n 40" if sort in {"pairs", "results"} else ""
         assert command(f"{CALL} --sort {sort} {drawn} --for csv").code == 0
         answer(sort, {"Ada": 1.0, "Bo": 0.8})
-    found = command(f"{CALL} --report --draws 200")
+    found = command(f"{CALL} --report --set draws=200")
     assert found.code == 0, found.err
     assert all(len(line) <= 80 for line in found.out.splitlines())
-    fields = command(f"{CALL} --report --draws 200 --json").json
+    fields = command(f"{CALL} --report --set draws=200 --json").json
     assert list(fields) == [*sorts, "warnings"]
     for name, group in (("pairs", "not labelled"), ("results", "not labelled"), ("hypotheses", "all")):
         (ada, *_) = [one for one in fields[name]["criteria"][0]["counts"] if one["group"] == group]
@@ -140,11 +140,11 @@ def test_every_sort_is_reported_with_exact_shares_by_what_the_labels_say(command
         path.unlink()
     begun = RatingsAnswer(id=read_tasks("people/pairs.jsonl").records[0].id, ratings={})
     annotation_folder(Path("people/pairs"), read_tasks("people/pairs.jsonl")).save("Ada", begun)
-    partly = command(f"{CALL} --report --draws 200 --json")
+    partly = command(f"{CALL} --report --set draws=200 --json")
     assert list(partly.json) == ["sentences", "results", "hypotheses", "aspects", "warnings"]
     assert partly.json["warnings"] == ["people/pairs.jsonl: expected answers, but no annotator is done with a task"]
     assert "no annotator" in command(f"{CALL} --report --sort pairs").refusal
-    assert list(command(f"{CALL} --report --sort results --draws 200 --json").json) == ["results", "warnings"]
+    assert list(command(f"{CALL} --report --sort results --set draws=200 --json").json) == ["results", "warnings"]
 
 
 def test_a_decision_is_compared_with_the_labels(command: Command) -> None:
@@ -159,7 +159,7 @@ def test_a_decision_is_compared_with_the_labels(command: Command) -> None:
     first = tasks.records[0]
     sources = tuple(sorted(LABELS[first.paper_id, first.aspect][0]))
     folder.agree("Cleo", MarksAnswer(id=first.id, sentences=sources, is_done=True))
-    found = command(f"{CALL} --report --draws 200 --json").json["sentences"]["criteria"][0]["agreement"]["pairs"]
+    found = command(f"{CALL} --report --set draws=200 --json").json["sentences"]["criteria"][0]["agreement"]["pairs"]
     pairs = {(one["first"], one["second"]): one for one in found}
     assert set(pairs) == {("Ada", "Bo"), ("Ada", "model"), ("Bo", "model"), ("people together", "model")}
     assert {names: one["n_tasks"] for names, one in pairs.items()} == dict.fromkeys(pairs, 8)
@@ -190,7 +190,7 @@ def test_a_work_folder_has_a_place_of_its_own_and_the_labels_of_today(tmp_path: 
     held = sources[texts.index(task.aspect)]
     folder = annotation_folder(work / "validation" / "sentences", tasks)
     folder.save("Ada", MarksAnswer(id=task.id, sentences=tuple(sorted(held)), is_done=True))
-    found = command(f"construct validate {work} --report --draws 100 --json").json["sentences"]["criteria"][0]
+    found = command(f"construct validate {work} --report --set draws=100 --json").json["sentences"]["criteria"][0]
     assert {one["rater"]: one["n_yes"] for one in found["counts"]} == {"Ada": len(held), "model": len(held) - 1}
     (marked,) = marked_aspects(work)
     assert (set(marked.marked), set(marked.labelled), marked.weight) == (set(held), set(held[1:]), len(texts))

@@ -156,7 +156,7 @@ def test_a_miss_that_no_selection_could_do_without_is_told_to_the_auditor(
         verdict_folder(tmp_path / "audit", drawn).save("Ada", DecisionAnswer(id=miss.id, choice="missed"))
     n_limited = audit_report(drawn, tmp_path / "audit", run, open_dataset(data)).n_limited
     assert n_limited == sum(bool(limit) for limit in found.values())
-    call = f"audit report {drawn.path} --folder {tmp_path / 'audit'} --run {run} --data {data} --draws 200"
+    call = f"audit report {drawn.path} --folder {tmp_path / 'audit'} --run {run} --data {data} --set draws=200"
     told = f"{n_limited} of these misses no selection of that size avoids"
     assert (told in " ".join(command(call).out.split())) == (n_limited > 0)
 
@@ -303,7 +303,7 @@ def test_verdicts_that_do_not_fit_are_refused(misses: MissesFile) -> None:
 def test_the_commands_say_what_is_audited_and_what_is_not(misses: MissesFile, judge: Judge, command: Command) -> None:
     judge("Ada", {"two_1": "label_lacks_sentence", "four_1": "missed"})
     judge("Bo", {"two_1": "missed"})
-    call = "audit report misses.jsonl --folder audit --run run.json --data data.json --draws 200"
+    call = "audit report misses.jsonl --folder audit --run run.json --data data.json --set draws=200"
     told = command(call)
     assert "2 audited misses of 4, by Ada (2), Bo (1)" in told.out
     assert "aspect recall, covered" in told.out

@@ -816,7 +816,7 @@ def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None
     assert not page.all("a", href="#/papers")
     (command,) = page.section("papers-here").all("pre")
     assert command.text == (
-        "evidencebench view bm25.jsonl --data sample --task er_at_10 --over-length first --out-of-range drop"
+        "evidencebench view bm25.jsonl --data sample --task er_at_10 --set over-length=first --set out-of-range=drop"
     )
     assert "Its papers are left out of this page" in page.section("pairs").text
 

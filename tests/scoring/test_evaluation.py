@@ -146,7 +146,7 @@ def test_the_scores_of_nothing_and_on_nothing_are_undefined() -> None:
 def test_a_sentence_that_does_not_exist_is_an_error_with_its_place_or_dropped_and_counted(tmp_path: Path) -> None:
     dataset = dataset_of(tmp_path, made("x", {"a": (0,)}), made("y", {"a": (0,)}))
     answers = {"x": Ranking(sentences=(20, -1, 0)), "y": Ranking(sentences=(99,))}
-    said = r"^by hand: x: .* 20, .*0\.\.19; .*--out-of-range drop"
+    said = r"^by hand: x: .* 20, .*0\.\.19; .*--set out-of-range=drop"
     with pytest.raises(AnswerError, match=said):
         graded(answers, dataset)
     scores = graded(answers, dataset, rules=Rules(out_of_range="drop"))

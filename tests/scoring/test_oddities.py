@@ -100,7 +100,7 @@ def whole(query: Query) -> list[int]:
 def test_lists_that_look_like_rankings_are_told_with_what_to_do(answers: Callable[..., Path]) -> None:
     for of in (whole, lambda query: whole(query)[:20], lambda query: whole(query)[: len(query.sentences) * 9 // 10]):
         (caution,) = told(answers(of))
-        for said in ("look like rankings, but are read as sets", "--over-length first", '{"ranking": [...]}'):
+        for said in ("look like rankings, but are read as sets", "--set over-length=first", '{"ranking": [...]}'):
             assert said in caution
 
 

@@ -263,7 +263,7 @@ def test_processes_and_threads_find_what_one_process_finds(how: dict[str, Any], 
 
 def test_a_killed_cross_validation_goes_on_and_does_nothing_twice(memory: str) -> None:
     spec = f"{memory}:seconds=0.1"
-    words = f"crossval {spec} --data sample --folds 3 --seeds 2 --draws 50 -o cells.jsonl".split()
+    words = f"crossval {spec} --data sample --folds 3 --seeds 2 --set draws=50 -o cells.jsonl".split()
     process = start(*words)
     journal = Path("cells.jsonl.splits")
     until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 4)

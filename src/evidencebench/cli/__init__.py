@@ -3,7 +3,7 @@
 First read what commands share: `main` (the entry point, groups of commands, how a command ends), `options` (how
 options are declared, and those that several commands have), `output` (tables, JSON, progress), `asking` (options for
 language models, estimates), `scoring_options` (with pictures). Then each command is a function of its name in a file
-of its name: `score`, `compare`, `leaderboard` (with ``table``), `controls`, `training` (``train``, ``crossval``),
+of its name: `score`, `compare`, `leaderboard`, `controls`, `training` (``train``, ``crossval``),
 `run`, `find`, `mcp`, `view`, `review`, `report`, `demo`. A group of commands is a file, `papers`, `export`, `cache`,
 `systems` (with ``tasks``), `audit`, or where some of them are slow to import, a folder: `data`, `llm`, `construct`.
 """

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import Finite, number, option
+from evidencebench.cli.options import Finite, WholeNumber, option, setting
 from evidencebench.cli.output import ProgressReporter, print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Rehearsal, Waiting
@@ -22,7 +22,7 @@ from evidencebench.models.llm.replies import open_cache
 from evidencebench.tables import printable, table_for_readers
 from evidencebench.wording import counted
 
-_above_0 = partial(option, type=Finite(0, min_open=True))
+_ABOVE_0 = Finite(0, min_open=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,23 +30,35 @@ class Asking:
     """The options of commands that ask language models. None of them changes an answer, so no run header holds them."""
 
     estimate: Annotated[bool, option("--estimate", "Print prompts, tokens and cost; send nothing, write no run.")]
-    assumed_tokens: Annotated[int, number("--assume-tokens N", "Assumed length of a reply, for --estimate.")] = 400
-    max_cost_usd: Annotated[float | None, _above_0("--max-cost-usd USD", "Stop before this call can cost more.")]
+    assumed_tokens: Annotated[
+        int, setting("assume-tokens", "Assumed length of a reply, for --estimate.", WholeNumber(1))
+    ] = 400
+    max_cost_usd: Annotated[
+        float | None, option("--max-cost-usd USD", "Stop before this call can cost more.", _ABOVE_0)
+    ]
     prices: options.Prices
     batch: Annotated[bool, option("--batch", "Use the provider's batches: cheaper, within a day.")]
-    max_connections: Annotated[int, number("--max-connections N", "Requests in flight at once.")] = DEFAULT_MAX_WAITING
-    requests_per_minute: Annotated[float | None, _above_0("--requests-per-minute N", "Limit of the rate of requests.")]
-    tokens_per_minute: Annotated[float | None, _above_0("--tokens-per-minute N", "Limit of the rate of tokens.")]
+    max_connections: Annotated[int, setting("max-connections", "Requests in flight at once.", WholeNumber(1))] = (
+        DEFAULT_MAX_WAITING
+    )
+    requests_per_minute: Annotated[
+        float | None, setting("requests-per-minute", "Limit of the rate of requests.", _ABOVE_0)
+    ]
+    tokens_per_minute: Annotated[float | None, setting("tokens-per-minute", "Limit of the rate of tokens.", _ABOVE_0)]
     timeout_seconds: Annotated[
-        float, _above_0("--timeout S", "Seconds of a request; with --batch, of a silent line.")
+        float, setting("timeout", "Seconds of a request; with --batch, of a silent line.", _ABOVE_0)
     ] = 600
-    max_attempts: Annotated[int, number("--max-attempts N", "Attempts of each request, the first included.")] = 6
+    max_attempts: Annotated[
+        int, setting("max-attempts", "Attempts of each request, the first included.", WholeNumber(1))
+    ] = 6
     as_json: options.AsJson
     progress_style: options.ProgressStyle
 
     def __post_init__(self) -> None:
         if self.batch and (self.requests_per_minute or self.tokens_per_minute):
-            raise click.UsageError("--requests-per-minute and --tokens-per-minute cannot be combined with --batch")
+            raise click.UsageError(
+                "the settings requests-per-minute and tokens-per-minute cannot be combined with --batch"
+            )
 
 
 def require_model(asking: Asking, *, asks: bool) -> None:
@@ -131,8 +143,8 @@ def print_estimate(
     are_stored = f"{counted(n_stored, 'request')} {'is' if n_stored == 1 else 'are'} stored and cost nothing"
     print_prose(
         f"{counted(rehearsal.n_instances, 'instance')}{how}{_tasks_text(rehearsal.tasks)}. {are_stored}. Tokens are "
-        f"estimated; replies are taken to be well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). "
-        f"Prices as of {as_of}: check them (--prices). Nothing was sent."
+        f"estimated; replies are taken to be well-formed and {asking.assumed_tokens} tokens long "
+        f"(--set assume-tokens=N). Prices as of {as_of}: check them (--set prices=FILE). Nothing was sent."
     )
     return 1 if rehearsal.n_failed else 0
 

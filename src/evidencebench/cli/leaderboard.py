@@ -1,7 +1,9 @@
-"""``evidencebench leaderboard`` and ``evidencebench table``."""
+"""``evidencebench leaderboard``."""
 
 from functools import partial
 from typing import Annotated
+
+import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import option
@@ -16,8 +18,16 @@ from evidencebench.scoring.leaderboard import BEST
 def leaderboard(
     *,
     runs: options.Runs,
+    is_table: Annotated[bool, option("--table", "Print RUNs x tasks as one table for a paper, in the order given.")],
+    names: options.Names,
+    uncertainty: Annotated[Uncertainty, option("--uncertainty", "Of --table: what stands behind a mean.")],
+    against: Annotated[
+        str, option("--against SYSTEM", "Of --table: mark differences to a row, to the best, or 'none'.")
+    ] = BEST,
     published: Annotated[bool, option("--published", "Add the published figures (official test split).")],
-    controls: options.Controls,
+    controls: Annotated[
+        bool | None, option("--controls/--no-controls", "Show label-free controls and the ceiling; not in --table.")
+    ] = None,
     plot: PlotFile,
     scoring: ScoringOptions,
 ) -> int:
@@ -27,49 +37,36 @@ def leaderboard(
     number of all - the significantly worse ones (sign flips by paper, Holm over the
     pairs of runs of a task; pairs with a control are adjusted apart).
 
-    \b
-    Example: evidencebench leaderboard bm25.jsonl lead.jsonl --data sample
-    """
-    scored = scoring.score(runs, with_controls=controls)
-    with progress("ranking", scoring.progress_style):
-        result = leaderboard_result(scored, scoring.resampling, published=published)
-    if plot:
-        result.plot(plot)
-    bars = [partial(print_bars, board_bars(board.merged.standings)) for board in result.found.values()]
-    print_result(result, scoring.form, bars)
-    return scoring.finish(scored)
-
-
-@options.command
-def table(
-    *,
-    runs: options.Runs,
-    names: options.Names,
-    uncertainty: Annotated[Uncertainty, option("--uncertainty", "What stands behind a mean.")],
-    against: Annotated[str, option("--against SYSTEM", "Mark differences to a row, to the best, or 'none'.")] = BEST,
-    published: Annotated[bool, option("--published", "Add the published figures (official test split).")],
-    controls: Annotated[bool, option("--controls", "Add the label-free controls and the ceiling.")],
-    scoring: ScoringOptions,
-) -> int:
-    """Print RUNs x tasks as one table for a paper.
-
-    Cells are aspect recall in %, the best run in bold. A star marks a significant
-    difference to the best, or to --against, by the tests of 'leaderboard' and
-    'compare'. Systems trained on this data are marked, and neither best nor tested.
-    LaTeX needs the package booktabs. CSV has shares with all digits, not %.
+    With --table, cells are aspect recall in %, the best run in bold. A star marks a
+    significant difference to the best, or to --against. Systems trained on this
+    data are marked, and neither best nor tested. LaTeX needs the package booktabs.
+    CSV has shares with all digits, not %.
 
     \b
     Examples:
-      evidencebench table bm25.jsonl lead.jsonl --data sample --format latex
-      evidencebench table bm25.jsonl lead.jsonl --data sample --controls \\
-          --name bm25.jsonl=BM25 --name lead.jsonl=Lead --against Lead
+      evidencebench leaderboard bm25.jsonl lead.jsonl --data sample
+      evidencebench leaderboard bm25.jsonl lead.jsonl --data sample --table \\
+          --format latex --name bm25.jsonl=BM25 --against BM25
     """
+    if is_table and plot:
+        raise click.UsageError("--plot draws ranks: leave it or --table out")
+    if not is_table and (uncertainty != "interval" or against != BEST):
+        raise click.UsageError("--uncertainty and --against are for --table")
     name_of = options.names_of(runs, names)
-    scored = scoring.score(runs, with_controls=controls)
-    by_label = {label: name_of[run.path] for label, run in scored.runs.items() if run.path in name_of}
-    with progress("comparing", scoring.progress_style):
-        result = paper_result(
-            scored, scoring.resampling, names=by_label, uncertainty=uncertainty, against=against, published=published
-        )
-    print_result(result, scoring.form)
+    if is_table:
+        scored = scoring.score(runs, with_controls=bool(controls))
+        labels = {label: name_of[run.path] for label, run in scored.runs.items() if run.path in name_of}
+        with progress("comparing", scoring.progress_style):
+            table = paper_result(
+                scored, scoring.resampling, names=labels, uncertainty=uncertainty, against=against, published=published
+            )
+        print_result(table, scoring.form)
+        return scoring.finish(scored)
+    scored = scoring.score(runs, with_controls=controls is not False, names=name_of)
+    with progress("ranking", scoring.progress_style):
+        ranked = leaderboard_result(scored, scoring.resampling, published=published)
+    if plot:
+        ranked.plot(plot)
+    bars = [partial(print_bars, board_bars(board.merged.standings)) for board in ranked.found.values()]
+    print_result(ranked, scoring.form, bars)
     return scoring.finish(scored)

@@ -232,13 +232,13 @@ COMMANDS = {
     "score": "Score RUN: a run, {id: [indices]} JSON, or a TREC run.",
     "compare": "Compare runs on the same instances, pair by pair.",
     "leaderboard": "Rank runs by aspect recall beside the controls.",
-    "table": "Print RUNs x tasks as one table for a paper.",
     "view": "Look at papers, their evidence and what each RUN chose.",
     "report": "Write one HTML file with everything about RUNs, papers included.",
     "export": "Write data and runs in the forms that other tools read.",
     "controls": "Measure whether SYSTEMs use the hypothesis.",
     "construct": "Make a benchmark from papers and reviews.",
     "audit": "Find out which misses of RUN are not its own fault.",
+    "settings": "List the settings that commands share.",
 }
 
 
@@ -246,7 +246,7 @@ COMMANDS = {
     cls=LazyGroup,
     package="evidencebench.cli",
     lines=COMMANDS,
-    modules={"tasks": "systems", "table": "leaderboard", "train": "training", "crossval": "training"},
+    modules={"tasks": "systems", "train": "training", "crossval": "training"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="evidencebench", allow_from_autoenv=False)
@@ -259,7 +259,8 @@ def cli() -> None:
     evidencebench score bm25.jsonl --data sample        grade
 
     Every option can also be set in the environment, as in
-    EVIDENCEBENCH_RUN_JOBS=2. Exit codes: 0 done; 1 done, but something was found
+    EVIDENCEBENCH_RUN_JOBS=2; what many commands share is a setting, see
+    'evidencebench settings'. Exit codes: 0 done; 1 done, but something was found
     (violations, failed answers); 2 bad input; 3 stopped before the end (a cost
     limit, a server that only fails, --fail-fast); 70 a mistake in evidencebench,
     told with what to report; 130 interrupted, 143 by SIGTERM and 129 by SIGHUP.

@@ -20,6 +20,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from evidencebench.cli.configuration import Setting, set_option
 from evidencebench.cli.output import OutputFile, progress
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.dataset import Dataset, open_dataset
@@ -61,6 +62,7 @@ class Declared:
 
     names: Sequence[str]  # none for an argument
     settings: Mapping[str, Any]
+    kind: type[click.Option] = click.Option
 
     def parameter(self, name: str, hint: Any, default: Any) -> click.Parameter:
         settings, kinds, is_tuple = dict(self.settings), (hint, *get_args(hint)), get_origin(hint) is tuple
@@ -79,7 +81,7 @@ class Declared:
             settings = {"is_flag": True, **settings}
         elif "default" not in settings:
             settings = {"required": is_required, **settings}
-        return click.Option([name, *self.names], multiple=is_tuple, **settings)
+        return self.kind([name, *self.names], multiple=is_tuple, **settings)
 
 
 def argument(metavar: str | None = None, kind: Any = None, **settings: Any) -> Declared:
@@ -92,6 +94,11 @@ def option(usage: str, text: str, kind: Any = None, **settings: Any) -> Declared
     names = [word for word in words if word.startswith("-")]
     metavar = words[-1] if len(words) > len(names) else None
     return Declared(names, {"help": text, "type": kind, "metavar": metavar, **settings})
+
+
+def setting(name: str, text: str, kind: Any = None, **settings: Any) -> Declared:
+    """Declare a value that many commands share, which has no option of its own."""
+    return Declared([f"--{name}"], {"help": text, "type": kind, **settings}, Setting)
 
 
 def number(usage: str, text: str, *, least: int = 1, most: int | None = None, **settings: Any) -> Declared:
@@ -116,7 +123,10 @@ def command(
             click.get_current_context().exit(code)
 
     name = function.__name__.strip("_").replace("_", "-")
-    return kind(name, callback=call, params=_parameters(function), help=getdoc(function), **settings)
+    params = _parameters(function)
+    if own_settings := [param for param in params if isinstance(param, Setting)]:
+        params.append(set_option(own_settings))
+    return kind(name, callback=call, params=params, help=getdoc(function), **settings)
 
 
 def _parameters(make: Callable[..., Any]) -> list[click.Parameter]:
@@ -247,13 +257,13 @@ Tasks = Annotated[tuple[Task, ...], _merge_tasks]
 Limit = Annotated[int | None, number("--limit N", "Only the first N instances.")]
 Ids = Annotated[Path | None, option("--ids FILE", "Only these instances: an id a line; - is standard input.", FILE)]
 MaxErrors = Annotated[int | None, number("--max-errors N", "Stop when more than N answers failed.", least=0)]
-Prices = Annotated[Path | None, option("--prices FILE", "Your own price table; see docs/llm.md.", FILE)]
+Prices = Annotated[Path | None, setting("prices", "Your own price table; see docs/llm.md.", FILE)]
 Seed = Annotated[int, number("--seed N", "Seed of all random draws.", least=0, default=0, show_default=True)]
 AsJson = Annotated[bool, option("--json", "Print one JSON object.", callback=_refuse_both)]
 TableFormat = Annotated[str, output_format(*RENDERERS)]
 ProgressStyle = Annotated[
     Literal["auto", "rich", "plain", "none"],
-    option("--progress", "Progress on standard error; auto: rich on a terminal, else a line every 30 s."),
+    setting("progress", "Progress on standard error; auto: rich on a terminal, else a line every 30 s."),
 ]
 Controls = Annotated[
     bool,
@@ -264,9 +274,9 @@ Controls = Annotated[
 def _resampling(
     seed: Seed,
     n_draws: Annotated[
-        int, number("--draws N", "Resamplings for intervals and tests.", most=MAX_DRAWS)
+        int, setting("draws", "Resamplings for intervals and tests.", WholeNumber(1, MAX_DRAWS))
     ] = DEFAULT_DRAWS,
-    level: Annotated[float, option("--level SHARE", "Coverage of the intervals.", OPEN_SHARE)] = DEFAULT_LEVEL,
+    level: Annotated[float, setting("level", "Coverage of the intervals.", OPEN_SHARE)] = DEFAULT_LEVEL,
 ) -> Resampling:
     return Resampling(seed=seed, n_draws=n_draws, level=level)
 
@@ -275,9 +285,9 @@ ResamplingChoice = Annotated[Resampling, _resampling]
 
 
 def _rules(
-    over_length: Annotated[OverLength, option("--over-length", RULE_TEXTS["over_length"].help)],
-    ties: Annotated[Ties, option("--ties", RULE_TEXTS["ties"].help)],
-    out_of_range: Annotated[OutOfRange, option("--out-of-range", RULE_TEXTS["out_of_range"].help)],
+    over_length: Annotated[OverLength, setting("over-length", RULE_TEXTS["over_length"].help)],
+    ties: Annotated[Ties, setting("ties", RULE_TEXTS["ties"].help)],
+    out_of_range: Annotated[OutOfRange, setting("out-of-range", RULE_TEXTS["out_of_range"].help)],
 ) -> Rules:
     return Rules(over_length=over_length, ties=ties, out_of_range=out_of_range)
 
@@ -300,7 +310,7 @@ def names_of(runs: Sequence[Path], given: Sequence[str]) -> dict[PathText, str]:
     return names
 
 
-# The options that say where work runs: ``--engine``, ``--jobs`` and those of a Ray cluster.
+# Where work runs: ``--jobs``, and the settings of engines.
 
 
 class WorkPlace(TypedDict):
@@ -316,20 +326,20 @@ def _work_place(
     ],
     engine: Annotated[
         Literal["local", "processes", "ray"] | None,
-        option("--engine", "This process, processes of this machine, or a Ray cluster. [default: by --jobs]"),
+        setting("engine", "This process, processes of this machine, or a Ray cluster; by --jobs if not given."),
     ],
-    ray_address: Annotated[str | None, option("--ray-address A", "Address of the cluster; see docs/scale.md.")],
-    gpus_per_worker: Annotated[float | None, option("--gpus-per-worker N", "GPUs a worker, such as 0.5.", Finite(0))],
+    ray_address: Annotated[str | None, setting("ray-address", "Address of the cluster; see docs/scale.md.")],
+    gpus_per_worker: Annotated[float | None, setting("gpus-per-worker", "GPUs a worker, such as 0.5.", Finite(0))],
 ) -> WorkPlace:
     if engine != "ray" and (ray_address is not None or gpus_per_worker is not None):
-        raise click.UsageError("--ray-address and --gpus-per-worker need --engine ray")
+        raise click.UsageError("the settings ray-address and gpus-per-worker need engine=ray")
     if engine == "ray":
-        require_extra("--engine ray", "ray", "ray")
+        require_extra("engine=ray", "ray", "ray")
         cluster = RayCluster(n_actors=jobs or None, address=ray_address, gpus_per_actor=gpus_per_worker or 0)
         return WorkPlace(jobs=1, engine=cluster)
     if engine == "local":
         if jobs is not None and jobs != 1:
-            raise click.UsageError("--engine local is this process alone: leave --jobs out, or choose another engine")
+            raise click.UsageError("engine=local is this process alone: leave --jobs out, or choose another engine")
         return WorkPlace(jobs=1, engine=InProcess())
     if jobs is None:
         jobs = 1 if engine is None else 0

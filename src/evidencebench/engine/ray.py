@@ -117,7 +117,7 @@ def _connect(ray: Any, cluster: RayCluster) -> None:
                 why = str(error).partition("\n")[0]
                 raise EngineError(
                     f"ray: there is no cluster at '{named}': {why}; start one with 'ray start --head', or work on this "
-                    "machine with --ray-address local"
+                    "machine with --set ray-address=local"
                 ) from error
         else:
             return

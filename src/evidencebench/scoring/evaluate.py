@@ -153,7 +153,7 @@ def evaluate_sources(
                 for case, column in zip(cases, columns[name], strict=True):
                     last = column.add(instance, case, n_sentences, last)
             except OutOfRangeError as error:
-                what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
+                what_to_do = "out_of_range='drop' (--set out-of-range=drop) removes and counts such sentences"
                 raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
             except AnswerError as error:
                 raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error

@@ -44,7 +44,7 @@ def command(
     """Give a function that runs a command in this process, which is connected to the cluster already."""
 
     def run(line: str) -> Outcome:
-        engine = [] if "--engine" in line else on(cluster)
+        engine = [] if "engine=" in line else on(cluster)
         monkeypatch.setattr(sys, "argv", ["evidencebench", *line.split(), *engine])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
@@ -57,7 +57,7 @@ def command(
 
 
 def on(cluster: str) -> list[str]:
-    return ["--engine", "ray", "--ray-address", cluster, "--jobs", "2"]
+    return ["--set", "engine=ray", "--set", f"ray-address={cluster}", "--jobs", "2"]
 
 
 def started(arguments: Sequence[str], folder: Path) -> subprocess.Popen[str]:
@@ -96,7 +96,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def test_a_solved_file_is_the_same_byte_for_byte(folder: Path, cluster: str, command: Command) -> None:
-    assert command("data solve data.json -o solved-local.json --engine local").code == 0
+    assert command("data solve data.json -o solved-local.json --set engine=local").code == 0
     with started(["data", "solve", "data.json", "-o", "solved-ray.json", *on(cluster)], folder) as driver:
         out, err = driver.communicate(timeout=MOST_SECONDS)
     assert (driver.returncode, err) == (0, "")
@@ -108,21 +108,21 @@ def test_a_solved_file_is_the_same_byte_for_byte(folder: Path, cluster: str, com
     "line",
     [
         "data validate data.json broken.json --json",
-        "score bm25.jsonl --data data.json --json --draws 100",
-        "crossval bm25 --data sample --folds 2 --seeds 2 --draws 100 --format csv",
+        "score bm25.jsonl --data data.json --json --set draws=100",
+        "crossval bm25 --data sample --folds 2 --seeds 2 --set draws=100 --format csv",
     ],
 )
 def test_commands_print_the_same(line: str, folder: Path, command: Command) -> None:
     broken = (folder / "data.json").read_bytes().replace(b'"aspect_list_ids"', b'"aspect_list"', 3)
     (folder / "broken.json").write_bytes(broken)
-    assert command("run bm25 --data data.json -o bm25.jsonl --engine local").code == 0
-    expected, found = command(f"{line} --engine local"), command(line)
+    assert command("run bm25 --data data.json -o bm25.jsonl --set engine=local").code == 0
+    expected, found = command(f"{line} --set engine=local"), command(line)
     assert expected.code == ("broken" in line)
     assert (found.code, found.out) == (expected.code, expected.out)
 
 
 def test_an_address_where_no_cluster_is_gives_an_error_at_once(folder: Path) -> None:
-    line = "data validate sample --engine ray --ray-address 127.0.0.1:1"
+    line = "data validate sample --set engine=ray --set ray-address=127.0.0.1:1"
     with started(line.split(), folder) as driver:
         out, err = driver.communicate(timeout=MOST_SECONDS)
     assert (driver.returncode, out) == (2, "")
@@ -131,7 +131,7 @@ def test_an_address_where_no_cluster_is_gives_an_error_at_once(folder: Path) -> 
 
 def test_each_gpu_has_a_system_of_its_own_which_is_made_once(folder: Path, command: Command) -> None:
     spec = f"{TESTS}/kit/hand_made.py:OnGPU:log={folder}/gpus"
-    found = command(f"run {spec} --data data.json -o gpus.jsonl --gpus-per-worker 1")
+    found = command(f"run {spec} --data data.json -o gpus.jsonl --set gpus-per-worker=1")
     assert found.code == 0
     assert f"short rankings  {N_INSTANCES} of {N_INSTANCES}\n" in found.err  # and no other warning
     assert found.err.count(f" of {N_INSTANCES}\n") == 1
@@ -175,7 +175,7 @@ def test_a_run_whose_worker_and_then_driver_are_killed_ends_as_if_nothing_was(
     folder: Path, cluster: str, command: Command
 ) -> None:
     spec = f"{TESTS}/kit/hand_made.py:Counting:log={folder}/asked,seconds=0.05"
-    assert command(f"run {spec} --data data.json -o whole.jsonl --engine local").code == 0
+    assert command(f"run {spec} --data data.json -o whole.jsonl --set engine=local").code == 0
     (folder / "asked").unlink()
     line = f"run {spec} --data data.json -o part.jsonl"
     with started([*line.split(), *on(cluster)], folder) as driver:

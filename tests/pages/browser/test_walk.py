@@ -49,7 +49,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     swapped = folder / "bm25.wrong.jsonl"
     execute("bm25", load_sample(), swapped, control="wrong_hypothesis")
     page = folder / "report.html"
-    draws = [] if "EVIDENCEBENCH_SCREENSHOTS" in os.environ else ["--draws", "200"]
+    draws = [] if "EVIDENCEBENCH_SCREENSHOTS" in os.environ else ["--set", "draws=200"]
     words = ["report", *map(str, (*runs, swapped)), "--data", "sample", "-o", str(page), *draws]
     subprocess.run([sys.executable, "-m", "evidencebench", *words], check=True, capture_output=True)
     return page

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from evidencebench.cli import options
 from evidencebench.cli.construct.run import print_failures
-from evidencebench.cli.options import argument, number, option
+from evidencebench.cli.options import Finite, WholeNumber, argument, number, setting
 from evidencebench.cli.output import print_json, print_prose, print_table, progress
 from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import input_of
@@ -18,6 +18,7 @@ from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
 _HOUR_MINUTES = 60
+_TOKENS = "Assumed length of a reply, until replies are stored."
 
 
 @options.command
@@ -25,10 +26,10 @@ def estimate(
     *,
     path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
     assume_aspects: Annotated[int, number("--assume-aspects N", "Of a summary, until some are known.")] = 8,
-    assume_tokens: Annotated[int, number("--assume-tokens N", "Of a reply, until replies are stored.")] = 400,
+    assume_tokens: Annotated[int, setting("assume-tokens", _TOKENS, WholeNumber(1))] = 400,
     sample: Annotated[int, number("--sample N", "Drafts to look at for each step.")] = 200,
     requests_per_minute: Annotated[
-        float, option("--requests-per-minute N", "That hours are computed from.", options.Finite(0, min_open=True))
+        float, setting("requests-per-minute", "Limit of the rate of requests.", Finite(0, min_open=True))
     ] = 500,
     prices: options.Prices,
     as_json: options.AsJson,
@@ -98,8 +99,8 @@ def estimate(
         notes = [
             *_notes(steps, assumed),
             f"In batches, which take up to a day each: {in_batches}.",
-            f"Hours at {requests_per_minute:g} requests a minute (--requests-per-minute).",
-            f"Prices as of {day}: check them (--prices). Nothing was sent.",
+            f"Hours at {requests_per_minute:g} requests a minute (--set requests-per-minute=N).",
+            f"Prices as of {day}: check them (--set prices=FILE). Nothing was sent.",
         ]
         print_prose(" ".join(notes))
 
@@ -163,7 +164,7 @@ def _notes(steps: Sequence[StepEstimate], assumed: Assumptions) -> Iterator[str]
     if guessed:
         yield (
             f"Assumed for {', '.join(guessed)}: {assumed.aspects} aspects a summary (--assume-aspects), replies of "
-            f"{assumed.completion_tokens} tokens (--assume-tokens), no draft dropped. A pilot would tell: "
+            f"{assumed.completion_tokens} tokens (--set assume-tokens=N), no draft dropped. A pilot would tell: "
             "'construct run CONFIG.toml --limit 20'."
         )
     if "recheck" in guessed:

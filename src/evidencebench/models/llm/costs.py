@@ -340,6 +340,7 @@ class Budget:
         if most is None:
             raise CostLimitError(
                 f"{request.model}: expected a known price{' in batches' if self._in_batches else ''}, since a cost "
-                "limit is set, got none; give a table that holds the model with --prices, or leave --max-cost-usd out"
+                "limit is set, got none; give a table that holds the model with --set prices=FILE, "
+                "or leave --max-cost-usd out"
             )
         return most
