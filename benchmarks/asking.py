@@ -199,7 +199,7 @@ def serving_stub() -> Iterator[str]:
 @contextmanager
 def serving(data: Path, *options: str) -> Iterator[str]:
     """Serve data in a process of its own, and give the address."""
-    words = ["llm", "serve-fake", "--data", str(data), "--personality", "lead", "--port", "0", *options]
+    words = ["llm", "serve-fake", "--data", str(data), "--behaviour", "lead", "--port", "0", *options]
     with subprocess.Popen(
         [sys.executable, "-m", "evidencebench", *words], stdout=subprocess.PIPE, text=True
     ) as process:

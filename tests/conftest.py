@@ -177,7 +177,7 @@ def model_server() -> Iterator[str]:
         pytest.importorskip(package, reason="needs the extras 'llm' and 'serve'")
     from kit.fake_models import running_fake_server  # noqa: PLC0415 - needs an extra, which neighbours' tests do without
 
-    with running_fake_server(load_sample(), personality="lead") as server:
+    with running_fake_server(load_sample(), behaviour="lead") as server:
         yield server.base_url
 
 

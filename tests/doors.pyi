@@ -61,7 +61,7 @@ from evidencebench.wording import counted as counted
 
 # Queries, systems, specifications: the rules that systems of a user's own must keep, and what breaks them.
 from evidencebench.query import AspectScope as AspectScope
-from evidencebench.query import Wish as Wish
+from evidencebench.query import Goal as Goal
 from evidencebench.query import headings_of as headings_of
 from evidencebench.query import sections_of as sections_of
 from evidencebench.specification import MAX_DEPTH as MAX_DEPTH
@@ -327,9 +327,9 @@ from evidencebench.data.validation import validate_files as validate_files
 # Systems: features, prompts and orders by themselves, against second implementations.
 from evidencebench.systems import bm25 as bm25
 from evidencebench.systems.changed_queries import derange_hypotheses as derange_hypotheses
-from evidencebench.systems.changed_queries import draw_strangers as draw_strangers
+from evidencebench.systems.changed_queries import draw_distractors as draw_distractors
 from evidencebench.systems.changed_queries import shuffle_words as shuffle_words
-from evidencebench.systems.changed_queries import with_stranger as with_stranger
+from evidencebench.systems.changed_queries import with_distractor as with_distractor
 from evidencebench.systems.controls import Lead as Lead
 from evidencebench.systems.cues import WEIGHTS as WEIGHTS
 from evidencebench.systems.dense import Dense as Dense
@@ -787,7 +787,7 @@ from evidencebench.integrations.fake_model import FakeModel as FakeModel
 from evidencebench.integrations.fake_model import GoldStudies as GoldStudies
 from evidencebench.integrations.fake_model import KnownPaper as KnownPaper
 from evidencebench.integrations.fake_model import Named as Named
-from evidencebench.integrations.fake_model import PERSONALITIES as PERSONALITIES
+from evidencebench.integrations.fake_model import BEHAVIOURS as BEHAVIOURS
 from evidencebench.integrations.fake_model import Reply as Reply
 from evidencebench.integrations.fake_model import ServedMessage as ServedMessage
 from evidencebench.integrations.fake_model import ServedPrompt as ServedPrompt

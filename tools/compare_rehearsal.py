@@ -75,7 +75,7 @@ def main() -> None:
     """Print the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path, help="what make_rehearsal.py made")
-    parser.add_argument("--model", default="noisy-0.1-0.01", help="a personality of the server for trials")
+    parser.add_argument("--model", default="noisy-0.1-0.01", help="a behaviour of the server for trials")
     parser.add_argument("--precision", type=float, default=0.9, help="as `[judge]` asks for it; 1: to the last lead")
     chosen = parser.parse_args()
     gold = {one.id: one for one in open_dataset(chosen.work / "gold.json")}

@@ -25,12 +25,12 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.making import make_system
-from evidencebench.query import Query, Wish
+from evidencebench.query import Query, Goal
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.resampling import bootstrap
 from evidencebench.scoring.selection import Selection
 from evidencebench.system import Brief, PaperChance
-from evidencebench.systems.changed_queries import derange_hypotheses, draw_strangers, with_stranger
+from evidencebench.systems.changed_queries import derange_hypotheses, draw_distractors, with_distractor
 from evidencebench.systems.features import RELEVANCE_FEATURES, feature_table
 from evidencebench.systems.finder import Finder, asked_columns
 from evidencebench.systems.question import question_of
@@ -41,7 +41,7 @@ from evidencebench.training.finder import (
     finder_examples,
     fit_finder,
     in_other_words,
-    wish_of,
+    goal_of,
     write_finder,
 )
 from evidencebench.training.folds import paper_folds
@@ -95,12 +95,12 @@ Evidence Inference, trained on 90 papers and asked about 50 others, +0.4 [-1.7, 
 clear help, so the finder reads no vectors.
 """
 # The package's model was trained on Evidence Inference, so that only other data say something of it.
-UNTRAINED: Mapping[Wish, Sequence[str]] = {
+UNTRAINED: Mapping[Goal, Sequence[str]] = {
     "answer": ("bm25", "cues"),
-    "study": ("bm25", "cues", "finder", "finder:wish=answer"),
+    "study": ("bm25", "cues", "finder", "finder:goal=answer"),
 }
 # The published files hold no comparisons, so that nothing of theirs can be asked in other words.
-_CASES: Mapping[Wish, Sequence[str]] = {
+_CASES: Mapping[Goal, Sequence[str]] = {
     "answer": ("own", "other words", "wrong", "two papers"),
     "study": ("own", "wrong", "two papers"),
 }
@@ -129,12 +129,12 @@ class Study:
         self.every = every
         self.dataset = open_dataset(path)
         self.instances = list(self.dataset)
-        self.wish = wish_of(self.instances[0])
+        self.goal = goal_of(self.instances[0])
         papers = [instance.query.paper_id for instance in self.instances]
         self.folds = paper_folds(papers, N_FOLDS, np.random.default_rng(SEED))
         self.wrong = derange_hypotheses([one.query for one in self.instances], np.random.default_rng(SEED))
         names = ["er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5"]
-        self.tasks = [TASKS[name] for name in (names if self.wish == "study" else names[:2])]
+        self.tasks = [TASKS[name] for name in (names if self.goal == "study" else names[:2])]
         # Other papers are of the same fold; how common words are, of all: no label is looked at.
         self.foreign = foreign_papers([one.query for one in self.of_fold(fold)] for fold in range(N_FOLDS))
         self.examples: list[list[list[FinderExample]]] = []
@@ -148,9 +148,9 @@ STUDY: Study  # the one at work; worker processes, which are forked, share its e
 
 
 def fold_examples(fold: int) -> list[list[FinderExample]]:
-    """Return the examples of a fold; a stranger is a paper of the same fold."""
+    """Return the examples of a fold; a distractor is a paper of the same fold."""
     with TemporaryDirectory() as folder:
-        instances, is_mixed = STUDY.of_fold(fold), MIXED[STUDY.wish]
+        instances, is_mixed = STUDY.of_fold(fold), MIXED[STUDY.goal]
         return finder_examples(instances, Path(folder), mixed=is_mixed, foreign=STUDY.foreign, seed=SEED)
 
 
@@ -163,17 +163,17 @@ def fold_recalls(fold: int) -> tuple[dict[str, Recalls], list[Worded]]:
     with TemporaryDirectory() as folder:
         numbers = [number for number in range(N_FOLDS) if number != fold]
         ends = np.cumsum([len(STUDY.examples[number]) for number in numbers])[1]
-        halves: dict[Wish, list[range]] = {}
-        if STUDY.wish == "answer":
+        halves: dict[Goal, list[range]] = {}
+        if STUDY.goal == "answer":
             halves["answer"] = [range(int(ends)), range(int(ends), len(seen))]
         write_finder(
-            fit_finder({STUDY.wish: seen}, folds=halves, common={STUDY.wish: STUDY.foreign.common}, seed=SEED),
+            fit_finder({STUDY.goal: seen}, folds=halves, common={STUDY.goal: STUDY.foreign.common}, seed=SEED),
             Path(folder),
         )
         trained = Finder(model=Path(folder))
         found = {"finder, trained": recalls_of(trained, fold)}
-        worded = list(worded_of(trained, fold)) if STUDY.wish == "answer" else []
-    untrained = {name: recalls_of(make_system(name).system, fold) for name in UNTRAINED[STUDY.wish]}
+        worded = list(worded_of(trained, fold)) if STUDY.goal == "answer" else []
+    untrained = {name: recalls_of(make_system(name).system, fold) for name in UNTRAINED[STUDY.goal]}
     return {**found, **untrained}, worded
 
 
@@ -217,11 +217,11 @@ def recalls_of(system: Any, fold: int) -> Recalls:
     """Return what a system finds in a fold's papers, in each case."""
     instances = STUDY.of_fold(fold)
     queries = {one.id: one.query for one in instances}
-    strangers = draw_strangers(queries.values(), np.random.default_rng(SEED))
-    found: Recalls = {case: {task.name: [] for task in STUDY.tasks} for case in _CASES[STUDY.wish]}
+    distractors = draw_distractors(queries.values(), np.random.default_rng(SEED))
+    found: Recalls = {case: {task.name: [] for task in STUDY.tasks} for case in _CASES[STUDY.goal]}
     for instance in instances:
-        stranger = strangers[instance.id]
-        mixed = with_stranger(instance.query, queries[stranger.instance_id], is_before=stranger.is_before)
+        distractor = distractors[instance.id]
+        mixed = with_distractor(instance.query, queries[distractor.instance_id], is_before=distractor.is_before)
         queries_of = {
             "own": instance.query,
             "other words": replace(
@@ -246,7 +246,7 @@ def table_of(study: Study, folds: Sequence[dict[str, Recalls]]) -> list[str]:
     """Return the rows of the table of one data set."""
     rows = []
     for system in folds[0]:
-        for case in _CASES[study.wish]:
+        for case in _CASES[study.goal]:
             cells = []
             for task in study.tasks:
                 values = [value for fold in folds for value in fold[system][case][task.name]]

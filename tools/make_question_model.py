@@ -182,7 +182,7 @@ def claims(data: Path, *, is_held_out: bool) -> Iterator[Asked]:
                 hypothesis=claim["claim"],
                 sentences=tuple(paper["sentences"]),
                 kinds=tuple(map(Kind, paper["kinds"])),
-                wish="answer",
+                goal="answer",
             )
             yield Asked(
                 "claims", claim["facet"], instance(query, {"marked": sorted({i for of in claim["marked"] for i in of})})
@@ -194,7 +194,7 @@ def questions(file: Path, folder: Path, name: str, *, is_held_out: bool) -> Iter
     held_out = set(HELD_OUT[name].split())
     for number, asked in enumerate(json.loads(file.read_text(encoding="utf-8"))):
         if (asked["paper"] in held_out) == is_held_out:
-            query = paper_in(folder / asked["paper"]).query_for(asked["question"], wish="answer", with_units=True)
+            query = paper_in(folder / asked["paper"]).query_for(asked["question"], goal="answer", with_units=True)
             query = replace(query, paper_id=asked["paper"])  # not where it lies, since folds are drawn by it
             sources: dict[str, list[int]] = {}
             if not asked["absent"]:

@@ -51,7 +51,7 @@ def main() -> None:
     other = derange_hypotheses([one.query for one in held_back], np.random.default_rng(SEED))
     with TemporaryDirectory() as folder:
         FinderTraining().fit(seen, Path(folder) / "model", seed=SEED)
-        finder = Finder(model=Path(folder) / "model", wish="answer")
+        finder = Finder(model=Path(folder) / "model", goal="answer")
         asked_own, asked_other = (np.array(list(told(finder, held_back, asked))) for asked in (own, other))
     rows: list[list[Cell]] = []
     for low, high in pairwise(BOUNDS):

@@ -45,7 +45,7 @@ from evidencebench.systems.controls import AbstractFirst, Lead
 from evidencebench.systems.finder import Finder
 from evidencebench.systems.llm.asking import Asker
 from evidencebench.tables import Cell, Table, as_markdown
-from evidencebench.training.finder import FinderTraining, wish_of
+from evidencebench.training.finder import FinderTraining, goal_of
 from evidencebench.training.folds import paper_folds, split_at_fold
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -113,8 +113,8 @@ def ways_of(instances: Sequence[Instance]) -> Iterator[tuple[str, Iterable[tuple
     yield "at random", ((one, ranked_at_random(one.query)) for one in instances)
     for name, system in (("lead", Lead()), ("abstract_first", AbstractFirst()), ("bm25", BM25())):
         yield name, zip(instances, map(ranked_by(system), [one.query for one in instances]), strict=True)
-    if wish_of(instances[0]) == "study":
-        yield "finder (shipped)", ((one, ranked_by(Finder(wish="study"))(one.query)) for one in instances)
+    if goal_of(instances[0]) == "study":
+        yield "finder (shipped)", ((one, ranked_by(Finder(goal="study"))(one.query)) for one in instances)
     yield "finder (trained on the other papers)", cross_validated(instances)
 
 
@@ -124,7 +124,7 @@ def cross_validated(instances: Sequence[Instance]) -> Iterator[tuple[Instance, S
         seen, held_back = split_at_fold(instances, fold)
         with TemporaryDirectory() as folder:
             FinderTraining(figures=False).fit(seen, Path(folder) / "model", seed=SEED)
-            rank = ranked_by(Finder(model=Path(folder) / "model", wish=wish_of(instances[0])))
+            rank = ranked_by(Finder(model=Path(folder) / "model", goal=goal_of(instances[0])))
             yield from ((one, rank(one.query)) for one in held_back)
 
 

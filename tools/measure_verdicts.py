@@ -61,9 +61,9 @@ def rows_of(finder: Finder, instances: Sequence[Instance]) -> list[list[Cell]]:
     generator = np.random.default_rng(SEED)
     said: dict[tuple[str, str], list[str]] = {}
     for instance in instances:
-        query = replace(instance.query, wish="answer")
+        query = replace(instance.query, goal="answer")
         marked = {index for source in instance.labels.sources.values() for index in source}
-        other = replace(others[query.paper_id], wish="answer", hypothesis=query.hypothesis)
+        other = replace(others[query.paper_id], goal="answer", hypothesis=query.hypothesis)
         for whose, asked, marks in (("own", query, marked), ("other", other, set[int]())):
             for part, indices in parts(asked, marks, generator) if marked else ():
                 said.setdefault((part, whose), []).append(verdict(finder, asked, indices))
@@ -86,7 +86,7 @@ def main() -> None:
             fold = paper_folds([one.query.paper_id for one in instances], N_FOLDS, np.random.default_rng(SEED))[0]
             seen, instances = split_at_fold(instances, fold)
             FinderTraining().fit(seen, Path(folder) / "model", seed=SEED)
-        finder = Finder(model=Path(folder) / "model" if given.held_out else None, wish="answer")
+        finder = Finder(model=Path(folder) / "model" if given.held_out else None, goal="answer")
         rows = rows_of(finder, instances)
     print(as_markdown(Table(columns=["read", "whose", "questions", "none, %", "unsure, %", "found, %"], rows=rows)))
 

@@ -11,7 +11,7 @@ from evidencebench.wording import counted, one_line
 
 _N_SHOWN = 8
 
-Wish = Literal["answer", "study"]
+Goal = Literal["answer", "study"]
 """Which sentences are wanted: those that answer the hypothesis, or all that a reviewer would note of the study."""
 
 AspectScope = Literal["all", "results"]
@@ -54,7 +54,7 @@ class Query:
         The paper in reading order, headings included. A sentence is named by its 0-based index.
     kinds
         One `Kind` a sentence, in the same order.
-    wish
+    goal
         Which sentences the data set's makers marked: those that answer the hypothesis (``"answer"``), or all that a
         reviewer would note of the study (``"study"``); None where the data set does not say, as in the published files,
         which are of the second sort.
@@ -79,7 +79,7 @@ class Query:
     hypothesis: str
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
-    wish: Wish | None = None
+    goal: Goal | None = None
     n_beside: int = 0
 
     def __repr__(self) -> str:

@@ -387,8 +387,8 @@ def test_with_malformed_first_replies_the_data_set_is_the_same(
 ) -> None:
     shapes, answer = list(SHAPES.values()), FakeModel.answer
 
-    def malformed(self: FakeModel, personality: str, call: Any, content: Any, key: str) -> Any:
-        reply = answer(self, personality, call, content, key)
+    def malformed(self: FakeModel, behaviour: str, call: Any, content: Any, key: str) -> Any:
+        reply = answer(self, behaviour, call, content, key)
         if not reply.text.startswith("{") or len(call.messages) > 1:  # of an empty reply, no assistant's is sent again
             return reply
         shape = shapes[sum(f"{content.step}\n{content.instructions}".encode()) % len(shapes)]

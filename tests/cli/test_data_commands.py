@@ -261,7 +261,7 @@ def test_a_run_goes_to_parquet_and_back(command: Command) -> None:
     assert "'evidencebench export run' makes Parquet" in found.err
     assert "run.parquet: is a run, and no data" in command("data stats run.parquet").err
     assert command("data convert sample data.parquet").code == 0
-    assert "data.parquet: is data, and no answers" in command("score data.parquet --data sample").err
+    assert "data.parquet: is a data file, not a run" in command("score data.parquet --data sample").err
 
 
 @needs_columns

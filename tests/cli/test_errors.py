@@ -104,7 +104,7 @@ def _broken(_broken_files: Path) -> None:
         ("train nope --data sample -o x", "'nope'.* finder, embedder, "),
         ("train finder:model=x --data sample -o x", "train: .*'finder:model=x'"),
         ("train finder:depth=3 --data sample -o x", "finder: .*'depth'.*hypothesis, figures, a"),
-        ("train finder:wish=answer --data sample -o x", "'wish' .*of answering"),
+        ("train finder:goal=answer --data sample -o x", "'goal' .*of answering"),
         ("train finder --data sample -o full", "full: exists"),
         ("train finder --data sample -o x --limit 5", "6 papers, got 4"),
         # What compares
@@ -180,7 +180,7 @@ def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: 
         ("view --port 0 --data sample --limit 3", "--limit needs --people"),
         ("view --port 0 --ids ids.txt", "expected --data"),
         ("view --port 0 --data sample --people P --task er_at_10 --task er_at_5", "--people takes one --task"),
-        ("llm serve-fake --port 0 --data sample --personality nice", "nice"),
+        ("llm serve-fake --port 0 --data sample --behaviour nice", "nice"),
         ("llm serve-fake --port 0 --data sample --faults 1.5", "1.5"),
         *(
             (f"{call} --data sample --port 0 --host {host}", "--expose")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 @pytest.fixture
 def server() -> Iterator[RunningServer]:
-    with running_fake_server(SAMPLE, personality="over_length") as running:
+    with running_fake_server(SAMPLE, behaviour="over_length") as running:
         yield running
 
 
@@ -87,7 +87,7 @@ def test_the_requests_of_every_strategy_are_made_again_as_they_were(form: str, c
     last = SAMPLE.ids[-1]
     Path("last.json").write_text(json.dumps({last: json.loads(sample_path().read_bytes())[last]}))
     assert command("llm examples --data last.json -n 1 -o examples.json").code == 0
-    with running_fake_server(SAMPLE, personality="oracle") as server:
+    with running_fake_server(SAMPLE, behaviour="oracle") as server:
         system = form.format(chat=f"model=local/fake,base_url={server.base_url}")
         ran = command(f"run {system} --data sample -t er_at_10 -o run.jsonl --limit 2")
         n_sent = server.totals()["requests"]

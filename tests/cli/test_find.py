@@ -38,7 +38,7 @@ In a randomised trial of 120 adults, tea lowered systolic pressure by 3.1 mmHg (
 We thank the nurses.
 """
 _FIND = "find {Tea lowers blood pressure.}"
-_CUES = f"{_FIND} - --wish study --system cues"
+_CUES = f"{_FIND} - --goal study --system cues"
 
 
 def finding(found: Outcome) -> Any:
@@ -159,7 +159,7 @@ def test_words_that_are_in_no_sentence_are_said_with_what_was_searched(command: 
     assert "tea lowered systolic pressure" in found.done
     none = finding(command("find {Xyzzy harms unrelated cats.} - --json", _TEXT))
     assert none["evidence"] == []
-    assert none["told"] == (
+    assert none["message"] == (
         "'xyzzy', 'harms', 'unrelated' and 'cats' are not in the 5 sentences read. "
         "Not searched: what this text lacks of its paper."
     )
@@ -189,7 +189,7 @@ def test_what_a_table_or_the_end_matter_says_is_found_there(
     call = f"find {{{hypothesis}}} tea.xml"
     found = finding(command(f"{call} --json"))
     first = found["evidence"][0]
-    assert (first["text"], first["told"].partition(";")[0], first["start"]) == (*unit, None)
+    assert (first["text"], first["message"].partition(";")[0], first["start"]) == (*unit, None)
     assert f"{unit[0]} [{unit[1]}" in command(f"{call} --html page.html").done
     assert unit[0] in Path("page.html").read_text(encoding="utf-8")
     assert unit[0] in [row["text"] for row in table(command(f"{call} --format csv"))]
@@ -203,11 +203,11 @@ def test_an_empty_answer_says_what_was_read_and_what_was_not_searched(command: C
         "Not searched: 1 figure's picture, front matter."
     )
     found = finding(command("find Xyzzy tea.xml --json"))
-    assert (found["told"], found["verdict"], found["evidence"]) == (said, "none", [])
+    assert (found["message"], found["verdict"], found["evidence"]) == (said, "none", [])
     assert found["not_searched"] == ["1 figure's picture", "front matter"]
     assert command("find Xyzzy tea.xml --html page.html").done == f"No evidence found in what was read. {said}"
     assert said in html.unescape(Path("page.html").read_text(encoding="utf-8"))
-    assert [row["told"] for row in table(command("find Xyzzy tea.xml --format csv"))] == [said]
+    assert [row["message"] for row in table(command("find Xyzzy tea.xml --format csv"))] == [said]
     assert said in command("find Xyzzy tea.xml --format ris").done
 
 
@@ -455,7 +455,7 @@ def test_where_few_sentences_leave_it_unsure_it_is_said_that_a_paper_has_more(co
         (PaperVerdict.FOUND, 1, False),
     ):
         judge(verdict)
-        told = finding(command(f"{_FIND} - --system lead --json", _MANY * n))["told"]
+        told = finding(command(f"{_FIND} - --system lead --json", _MANY * n))["message"]
         assert ("A whole paper says more than the 8 sentences read." in told) == is_said
 
 

@@ -32,7 +32,7 @@ def test_hypotheses_are_rewritten_into_a_file_for_controls(more: str, server: Ru
 
 
 def test_what_a_model_does_not_rewrite_is_told_and_missing(command: Command) -> None:
-    with running_fake_server(SAMPLE, personality="wrong_format") as server:
+    with running_fake_server(SAMPLE, behaviour="wrong_format") as server:
         call = f"llm rewrite negated --data sample --limit 2 --model local/fake,base_url={server.base_url}"
         found = command(f"{call} -o other.jsonl")
     assert (found.code, found.out) == (1, "other.jsonl: 0 hypotheses; 2 of 2 are missing\n")

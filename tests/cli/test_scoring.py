@@ -105,7 +105,7 @@ def test_nine_papers_of_one_review_are_not_called_one_paper(command: Command) ->
     command(f"report bm25.jsonl lead.jsonl {options} -o page.html")
     page = Path("page.html").read_text()
     assert "(one review or text: no interval)" in page
-    assert "; as some are of one text or review, intervals and tests count 1" in page
+    assert " from 1 paper or review; intervals and tests resample these" in page
     assert "9 papers of 1 review or text, or those on which the systems differ, are too few" in page
 
 

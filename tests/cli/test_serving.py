@@ -54,7 +54,7 @@ def replied(address: str, text: str) -> str:
 
 
 SERVERS = [(VIEW, signal.SIGINT), (f"{VIEW} --people picks", signal.SIGTERM)]
-SERVERS += [(f"{FAKE} --personality lead", one) for one in (signal.SIGHUP, signal.SIGINT)[: 2 if IS_THOROUGH else 1]]
+SERVERS += [(f"{FAKE} --behaviour lead", one) for one in (signal.SIGHUP, signal.SIGINT)[: 2 if IS_THOROUGH else 1]]
 
 
 @pytest.mark.parametrize(("command", "number"), SERVERS)

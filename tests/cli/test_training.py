@@ -145,7 +145,7 @@ def test_an_interrupt_says_whether_what_was_finished_is_kept(output: str) -> Non
 def test_another_control_than_the_wrong_hypothesis_is_named_in_the_table(command: Command) -> None:
     found = command(f"crossval lead {QUICK} --task er_at_10 --control two_papers")
     rows = [re.split(r"\s{2,}", line.strip())[0] for line in found.out.split("\n\n")[0].splitlines()[2:]]
-    assert rows == ["lead", "asked two papers", "of the selection, the stranger's"]
+    assert rows == ["lead", "asked two papers", "of the selection, the distractor's"]
     as_json = command(f"crossval lead {QUICK} --task er_at_10 --control shuffled_words --json").json
     (system,) = as_json["systems"]
     assert (as_json["control"], system["tasks"]["er_at_10"]["drop"]["difference"]["mean"]) == ("shuffled_words", 0)

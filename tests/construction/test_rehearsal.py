@@ -44,7 +44,7 @@ def test_labels_of_real_papers_come_out_as_they_went_in(tmp_path: Path) -> None:
     assert len(found) == report.n_instances == len(gold) - len(made.left_out) > N_PAPERS
     for draft_id, one in zip(sorted(draft.id for draft in made.drafts), found, strict=True):
         went_in = gold[draft_id]
-        assert one.query == replace(went_in.query, instance_id=one.id, wish=None)
+        assert one.query == replace(went_in.query, instance_id=one.id, goal=None)
         assert _by_number(one) == _by_number(went_in)
         assert one.labels.evaluations == derive_optima(one).evaluations
     assert validate_file(tmp_path / "dataset" / "test.json", optima=True).violations == ()

@@ -121,7 +121,7 @@ def test_a_converted_model_with_a_flipped_byte_is_converted_again(embedding_mode
 def tiny_finder(folder: Path, weight: float) -> Path:
     forest = Forest([Tree(leaf=(1.0,))], n_features=1)
     sha256 = hashlib.sha256(forest.text().encode()).hexdigest()
-    member = FinderMember(wish="study", scope="all", file="trees-1.txt", sha256=sha256, weights=(weight,))
+    member = FinderMember(goal="study", scope="all", file="trees-1.txt", sha256=sha256, weights=(weight,))
     card = FinderCard(features=(FEATURES[0].name,), strengths={"study": 0.0}, members=(member,))
     write_finder(FinderModel(card, {"trees-1.txt": forest}), folder)
     return folder

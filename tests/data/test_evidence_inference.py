@@ -70,7 +70,7 @@ def test_prompts_become_hypotheses_marked_texts_their_aspects_and_what_is_left_o
         "coffee, compared with decaf, changes sleep.",
     ]
     pressure, sleep, headaches, coffee = instances.values()
-    assert {one.query.wish for one in instances.values()} == {"answer"}
+    assert {one.query.goal for one in instances.values()} == {"answer"}
     assert [one.query.paper_id for one in instances.values()] == ["pmc_11", "pmc_11", "pmc_11", "pmc_22"]
     assert list(pressure.labels.texts.values()) == [
         "Systolic pressure fell by 3 mmHg [12] with tea",

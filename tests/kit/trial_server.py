@@ -17,11 +17,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from doors import (
+    BEHAVIOURS,
     BEST_SCORE,
     BROKEN,
     CHAT_PATH,
     ERRORS,
-    PERSONALITIES,
     BadCallError,
     Call,
     FakeModel,
@@ -40,7 +40,7 @@ from doors import (
 )
 
 MESSAGES_PATH = "/v1/messages"
-EVERY_PERSONALITY = {*PERSONALITIES, "verbose", "quotes", "over_length"}
+EVERY_BEHAVIOUR = {*BEHAVIOURS, "verbose", "quotes", "over_length"}
 _SURPLUS = 3  # sentences over the budget
 
 _ERRORS = {
@@ -69,17 +69,17 @@ class TrialSettings(Settings):
 class TrialModel(FakeModel):
     """A model that also answers as real ones sometimes do."""
 
-    def personality(self, call: Call, _prompt: ServedPrompt, _key: str) -> str:
-        chosen = call.model if call.model in EVERY_PERSONALITY else self.settings.personality
+    def behaviour(self, call: Call, _prompt: ServedPrompt, _key: str) -> str:
+        chosen = call.model if call.model in EVERY_BEHAVIOUR else self.settings.behaviour
         is_asked_again = any(message.role == "assistant" for message in call.messages[:-1])
         return "oracle" if chosen == "over_length" and is_asked_again else chosen
 
-    def select(self, personality: str, prompt: ServedPrompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
-        reasoning, named = super().select(personality, prompt, paper, _key)
-        if personality == "over_length" and prompt.budget is not None and prompt.mode == "select":
+    def select(self, behaviour: str, prompt: ServedPrompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
+        reasoning, named = super().select(behaviour, prompt, paper, _key)
+        if behaviour == "over_length" and prompt.budget is not None and prompt.mode == "select":
             unused = [(number, 0) for number in prompt.numbers if (number, 0) not in named]
             named += unused[: prompt.budget + _SURPLUS - len(named)]
-        if personality == "verbose":
+        if behaviour == "verbose":
             reasoning = _with_false_lists(reasoning, prompt)
         return reasoning, named
 
@@ -90,11 +90,11 @@ class TrialModel(FakeModel):
         shown = [number for number, _ in prompt.shown]
         return [] if paper is None else [n for n, score in paper.scores("all", shown).items() if score == BEST_SCORE]
 
-    def in_words(self, personality: str, named: Named, prompt: ServedPrompt) -> str:
-        if prompt.mode != "score" and personality == "quotes":
+    def in_words(self, behaviour: str, named: Named, prompt: ServedPrompt) -> str:
+        if prompt.mode != "score" and behaviour == "quotes":
             texts = dict(prompt.shown)
             return "\n".join(["ANSWER:", *(f'- "{texts[number]}"' for number, _ in named)])
-        return super().in_words(personality, named, prompt)
+        return super().in_words(behaviour, named, prompt)
 
 
 def _tokens(text: str, best: Collection[int], n_alternatives: int) -> list[dict[str, Any]]:

@@ -556,7 +556,7 @@ def test_a_terminal_picture_marks_what_every_row_has_beside_its_own() -> None:
         "er_at_5    ·         ·         +         ◉         ·   75.0",
         "control *  ○         ·         ·         ·         ^    0.0",
         "           r random  l lead  ^ ceiling  + several of them",
-        "           ◉ one of them at the mean",
+        "           ◉ a reference value that equals the mean",
     ]
 
 

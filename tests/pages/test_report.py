@@ -154,7 +154,7 @@ def test_the_opening_names_the_leader_its_ranks_and_the_best_control(report: Ele
     task = findings.tasks[0]
     leader = next(row for row in findings.boards[task.name].standings if not row.is_control)
     said = verdict_of(report)
-    assert said.startswith("Which is best, and is it sure?Both runs are level at the top: ")
+    assert said.startswith("Which system is best, and how certain is that?Both runs are level at the top: ")
     assert f"{leader.system} {percent(leader.recall)} %" in said
     assert findings.label_free_controls(task)[0] in said
     assert re.search(r" is ((not )?significantly (above|below)|level with) the best that reads no labels", said)
@@ -197,7 +197,7 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
         ),
         ({"a": [1]}, "a.json covers 50.0 [50.0, 50.0] % of the aspects on average."),
         ({"a": [1], "b": []}, "Did each answer?12 of 24 answers are empty (b.json 12). Each scores 0."),
-        ({"a": [1], "b": [0]}, "What did all miss?12 of 24 aspects that a sentence states: found by none of"),
+        ({"a": [1], "b": [0]}, "What did all miss?2 systems missed 12 of the 24 findable aspects"),
         ({str(n): [n + 3] for n in range(7)}, "3.json 0.0 [0.0, 0.0] %, 4.json 0.0 [0.0, 0.0] %, and 2 more of"),
     ],
 )
@@ -549,11 +549,11 @@ def test_every_control_that_the_runs_have_stands_in_one_table(folder: Path, tmp_
         .found
     )
     for row, one in zip(rows, measured, strict=False):
-        assert one.stranger is not None
-        assert row["stranger, %"] == percent(one.stranger.selection, alone="")
+        assert one.distractor is not None
+        assert row["distractor, %"] == percent(one.distractor.selection, alone="")
         assert row["p (Holm)"] == "none, too few papers differ"
         assert one.p_value is None
-    assert (rows[3]["p (Holm)"], rows[3]["stranger, %"]) == ("none, no paper differs", "")
+    assert (rows[3]["p (Holm)"], rows[3]["distractor, %"]) == ("none, no paper differs", "")
     assert "evidencebench run bm25" in section.text  # the wrong hypothesis is not measured yet
 
 
@@ -698,7 +698,7 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     ]
     page = report_of([run_at(tmp_path / "run.jsonl", *lines)], SAMPLE, "er_at_10")
     failures = page.section("failures")
-    rows = failures.table("What was odd, where most answers were")
+    rows = failures.table("Warnings by run")
     odd = [("failed: own code", "3 of 10"), ("empty", "1 of 10"), ("missing", "6 of 10")]
     assert [(row["what"], row["answers"]) for row in rows] == odd
     assert rows[0]["which says"].endswith(f"the first, {a}: TimeoutError: no reply within 60 s")
@@ -718,7 +718,7 @@ def test_tables_of_zeros_are_one_sentence_and_runs_without_any_failure_are_only_
     assert failures.text.count("None failed, is empty, names a sentence twice") == 1
     (tmp_path / "gaps.json").write_text(json.dumps({SAMPLE.ids[0]: [3, 3], SAMPLE.ids[1]: []}))
     page = report_of([folder / "bm25.jsonl", tmp_path / "gaps.json"], SAMPLE, "er_at_10", "er_at_5")
-    rows = page.section("failures").table("What was odd, where most answers were")
+    rows = page.section("failures").table("Warnings by run")
     odd = [("empty", "1 of 10"), ("missing", f"{len(SAMPLE) - 2} of 10"), ("repeats", "")]
     assert [(row["run"], row["what"], row["answers"]) for row in rows] == [("gaps.json", *one) for one in odd]
 
@@ -730,7 +730,7 @@ def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path
     lines = [{"id": key, "task": task, "error": f"TimeoutError: {why}", "notes": notes} for key, task, why in asked]
     header = header_of("llm_base", {}, tasks=["er_at_10", "er_at_5"], per_task=True)
     page = report_of([run_at(tmp_path / "run.jsonl", header, *lines)], SAMPLE, "er_at_10", limit=1)
-    (error, *_) = page.section("failures").table("What was odd, where most answers were")
+    (error, *_) = page.section("failures").table("Warnings by run")
     assert (error["answers"], error["which says"][-20:]) == ("1 of 1", "TimeoutError: graded")
     (reply,) = page.section("failures").table("Replies of language models by class")
     assert reply["replies"] == "1"

@@ -178,7 +178,7 @@ def test_the_data_set_is_valid_scored_and_trained_on(tmp_path: Path, command: Co
     assert "1 decided cell left out" in told
     assert "24 instances: valid" in command(f"data validate {data}").done
     instance = next(iter(open_dataset(data)))
-    assert instance.query.wish == "answer"
+    assert instance.query.goal == "answer"
     assert list(instance.labels.sources.values()) == [(2,)]
     assert json.loads(data.read_bytes())[instance.id]["decision"] == "decrease"
     assert command(f"run bm25 --data {data} -o {runs}").code == 0

@@ -549,7 +549,7 @@ def test_a_limit_beyond_every_number_of_the_machine_takes_all_and_one_below_1_is
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"answer": "ranking", "id": "stranger", "sentences": [1]}, "'stranger'.*header.*take the"),
+        ({"answer": "ranking", "id": "distractor", "sentences": [1]}, "'distractor'.*header.*take the"),
         ({"answer": "ranking", "id": A, "task": "er_at_10", "sentences": [1]}, f"'{A}' for task 'er_at_10'"),
     ],
 )

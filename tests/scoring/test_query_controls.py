@@ -15,7 +15,7 @@ from doors import (
     FormatError,
     RunMismatchError,
     control_results,
-    draw_strangers,
+    draw_distractors,
     holm,
     mean_or_none,
     results_of_runs,
@@ -48,27 +48,27 @@ def measured(system: Any, controls: Any = "wrong_hypothesis", tasks: Any = AT_10
     return Experiment([system], SAMPLE, tasks=tasks, controls=controls, draws=50).controls().found
 
 
-def of_stranger(one: ControlResult) -> tuple[float | None, ...]:
-    """Return the stranger's shares of the sentences, of the selection, and of the recall that is lost."""
-    assert one.stranger is not None
-    return tuple(map(mean_or_none, (one.stranger.sentences, one.stranger.selection, one.stranger.recall)))
+def of_distractor(one: ControlResult) -> tuple[float | None, ...]:
+    """Return the distractor's shares of the sentences, of the selection, and of the recall that is lost."""
+    assert one.distractor is not None
+    return tuple(map(mean_or_none, (one.distractor.sentences, one.distractor.selection, one.distractor.recall)))
 
 
 @pytest.mark.parametrize("oracle", ["oracle", "greedy_oracle"])
-def test_a_system_that_knows_the_evidence_loses_nothing_to_a_stranger(oracle: str) -> None:
+def test_a_system_that_knows_the_evidence_loses_nothing_to_a_distractor(oracle: str) -> None:
     tasks = [task for task in TASKS.values() if task.budget is not None]
     for one in measured(make_system(oracle), "two_papers", tasks):
-        assert (one.comparison.test.difference.mean, one.p_value, of_stranger(one)[2]) == (0, None, 0)
+        assert (one.comparison.test.difference.mean, one.p_value, of_distractor(one)[2]) == (0, None, 0)
 
 
-def test_the_first_sentences_are_the_strangers_where_it_stands_before() -> None:
+def test_the_first_sentences_are_the_distractors_where_it_stands_before() -> None:
     (one,) = measured("lead", "two_papers")
-    strangers = draw_strangers(SAMPLE.queries(), np.random.default_rng(0))
+    distractors = draw_distractors(SAMPLE.queries(), np.random.default_rng(0))
     own = evaluate({"lead": make_system("lead")}, SAMPLE, AT_10)["lead"][AT_10]
-    before = np.array([strangers[instance_id].is_before for instance_id in own.ids])
+    before = np.array([distractors[instance_id].is_before for instance_id in own.ids])
     assert one.comparison.second.mean == pytest.approx(np.mean(own.recalls * ~before))
     assert mean_or_none(one.comparison.overlap) == 0.5
-    assert of_stranger(one)[1:] == pytest.approx((0.5, np.mean(own.scores["relative_recall"] * before)))
+    assert of_distractor(one)[1:] == pytest.approx((0.5, np.mean(own.scores["relative_recall"] * before)))
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def test_two_papers_worked_by_hand(tmp_path: Path) -> None:
     (one,) = Experiment([Longest()], two, tasks="er_at_2", controls="two_papers", draws=50).controls().found
     assert (one.comparison.first.mean, one.comparison.second.mean) == (1, 0.5)
     assert mean_or_none(one.comparison.overlap) == 0.5
-    assert of_stranger(one) == pytest.approx(((2 / 5 + 3 / 5) / 2, 0.5, 0.5))
+    assert of_distractor(one) == pytest.approx(((2 / 5 + 3 / 5) / 2, 0.5, 0.5))
     assert not one.reads_hypothesis
 
 

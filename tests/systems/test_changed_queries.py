@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import UndefinedScoreError, draw_strangers, shuffle_words, with_stranger
+from doors import UndefinedScoreError, draw_distractors, shuffle_words, with_distractor
 from evidencebench import BM25, Query, Ranking, load_sample
 from kit.strategies import queries
 
@@ -16,44 +16,44 @@ SAMPLE = load_sample()
 
 
 @given(queries(), queries(), st.booleans())
-def test_a_stranger_stands_before_or_behind_and_every_sentence_maps_back(
+def test_a_distractor_stands_before_or_behind_and_every_sentence_maps_back(
     query: Query,
-    stranger: Query,
+    distractor: Query,
     is_before: bool,  # noqa: FBT001 - a drawn value
 ) -> None:
-    mixed = with_stranger(query, stranger, is_before=is_before)
+    mixed = with_distractor(query, distractor, is_before=is_before)
     own = slice(mixed.offset, mixed.offset + mixed.n_own)
     assert (mixed.query.sentences[own], mixed.query.kinds[own]) == (query.sentences, query.kinds)
     assert replace(mixed.query, sentences=query.sentences, kinds=query.kinds) == query
     order = range(len(mixed.query.sentences))
     back = mixed.own_answer(Ranking(sentences=tuple(order)))
     assert sorted(back.sentences) == list(order)
-    behind = with_stranger(query, stranger, is_before=False).query
+    behind = with_distractor(query, distractor, is_before=False).query
     assert [behind.sentences[index] for index in back.sentences] == list(mixed.query.sentences)
     assert [behind.kinds[index] for index in back.sentences] == list(mixed.query.kinds)
 
 
 def test_scores_order_and_notes_of_an_answer_stay_when_it_is_mapped_back() -> None:
-    mixed = with_stranger(SAMPLE[0].query, SAMPLE[1].query, is_before=True)
+    mixed = with_distractor(SAMPLE[0].query, SAMPLE[1].query, is_before=True)
     answer = Ranking(sentences=(0, mixed.offset), scores=(2.0, 1.0), ordered=False, notes={"requests": 1})
     found = mixed.own_answer(answer)
     assert found == replace(answer, sentences=(mixed.n_own, 0))
     assert found.notes == answer.notes
 
 
-def test_half_of_the_strangers_stand_before_and_each_paper_is_a_stranger_once() -> None:
+def test_half_of_the_distractors_stand_before_and_each_paper_is_a_distractor_once() -> None:
     asked = [instance.query for instance in SAMPLE]
-    strangers = draw_strangers(asked, np.random.default_rng(3))
-    assert strangers == draw_strangers(asked, np.random.default_rng(3))
-    assert strangers != draw_strangers(asked, np.random.default_rng(4))
-    assert set(Counter(one.instance_id for one in strangers.values()).values()) == {1}
-    assert sum(one.is_before for one in strangers.values()) == len(asked) // 2
-    for instance_id, stranger in strangers.items():
-        other = SAMPLE[stranger.instance_id].query
+    distractors = draw_distractors(asked, np.random.default_rng(3))
+    assert distractors == draw_distractors(asked, np.random.default_rng(3))
+    assert distractors != draw_distractors(asked, np.random.default_rng(4))
+    assert set(Counter(one.instance_id for one in distractors.values()).values()) == {1}
+    assert sum(one.is_before for one in distractors.values()) == len(asked) // 2
+    for instance_id, distractor in distractors.items():
+        other = SAMPLE[distractor.instance_id].query
         assert other.paper_id != SAMPLE[instance_id].query.paper_id
-        assert stranger.n_sentences == len(other.sentences)
+        assert distractor.n_sentences == len(other.sentences)
     with pytest.raises(UndefinedScoreError, match="1 of 1 instances"):
-        draw_strangers(asked[:1], np.random.default_rng(0))
+        draw_distractors(asked[:1], np.random.default_rng(0))
 
 
 @given(st.lists(queries(), max_size=5), st.integers(0, 9))

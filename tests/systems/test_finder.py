@@ -26,9 +26,9 @@ from doors import (
     Finder,
     FinderExample,
     FinderTraining,
+    Goal,
     ModelError,
     SystemSpecError,
-    Wish,
     article_slices,
     calibrated,
     card_digest,
@@ -41,7 +41,7 @@ from doors import (
     in_other_words,
     load_finder,
     lowered,
-    with_stranger,
+    with_distractor,
     write_finder,
 )
 from evidencebench import Brief, Instance, Kind, Query, Ranking, load_sample, make_system, rank_by_score
@@ -60,23 +60,23 @@ def asked(hypothesis: str, *sentences: str) -> Query:
     return Query(instance_id="q", paper_id="p", hypothesis=hypothesis, sentences=sentences, kinds=kinds)
 
 
-def with_wish(instances: list[Instance], wish: Wish) -> list[Instance]:
+def with_goal(instances: list[Instance], goal: Goal) -> list[Instance]:
     return [
-        replace(one, query=replace(one.query, wish=wish, instance_id=f"{one.id} {wish}", paper_id=f"{one.id} {wish}"))
+        replace(one, query=replace(one.query, goal=goal, instance_id=f"{one.id} {goal}", paper_id=f"{one.id} {goal}"))
         for one in instances
     ]
 
 
 LEARNT = SAMPLE if IS_THOROUGH else SAMPLE[:7]
-BOTH_WISHES = [*LEARNT, *with_wish(LEARNT, "answer")]
+BOTH_GOALS = [*LEARNT, *with_goal(LEARNT, "answer")]
 DATA = {"sha256": ["a" * 64, "b" * 64]}
 
 
 @pytest.fixture(scope="module")
 def own_finder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of a finder that was trained for both wishes."""
+    """Give the folder of a finder that was trained for both goals."""
     folder = tmp_path_factory.mktemp("finder") / "model"
-    FinderTraining().fit(BOTH_WISHES, folder, data=DATA)
+    FinderTraining().fit(BOTH_GOALS, folder, data=DATA)
     return folder
 
 
@@ -88,15 +88,15 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @examples(15)
-@given(query=queries(), wish=st.sampled_from(["answer", "study"]))
-def test_every_sentence_is_answered_once_and_has_a_chance(query: Query, wish: Wish) -> None:
-    finder = Finder(wish=wish)
+@given(query=queries(), goal=st.sampled_from(["answer", "study"]))
+def test_every_sentence_is_answered_once_and_has_a_chance(query: Query, goal: Goal) -> None:
+    finder = Finder(goal=goal)
     n = len(query.sentences)
     for scope in ("all", "results"):
         brief = Brief(budget=3, scope=scope)
         assert sorted(finder.rank(query, brief).sentences) == list(range(n))
-    assert finder.chances(query) is None or wish == "answer"
-    chances = Finder(wish="answer").chances(query)
+    assert finder.chances(query) is None or goal == "answer"
+    chances = Finder(goal="answer").chances(query)
     assert chances is not None
     assert len(chances) == n
     assert all(0 <= chance <= 1 for chance in chances)
@@ -117,7 +117,7 @@ TRIAL = (
 @pytest.mark.parametrize(
     ("outcome", "sentence"), [("systolic blood pressure", 4), ("body weight", 5), ("headaches", 6)]
 )
-@pytest.mark.parametrize("spec", ["finder:wish=answer", "cues:wish=answer"])
+@pytest.mark.parametrize("spec", ["finder:goal=answer", "cues:goal=answer"])
 def test_the_outcome_that_was_asked_about_comes_first(spec: str, outcome: str, sentence: int) -> None:
     query = asked(f"Tea, compared with water, changes {outcome}.", *TRIAL)
     assert make_system(spec).rank(query, TOP_10).sentences[0] == sentence
@@ -162,7 +162,7 @@ SHORT = (
 
 @pytest.mark.parametrize("wording", sorted(set(WORDINGS) - {"keywords", "without comparator"}))
 def test_a_question_finds_the_same_in_other_words(wording: str) -> None:
-    finder, converted = Finder(wish="answer"), "Tea, compared with water, changes systolic blood pressure."
+    finder, converted = Finder(goal="answer"), "Tea, compared with water, changes systolic blood pressure."
     query, reworded = (asked(text, *TRIAL) for text in (converted, in_other_words(converted, wording)))
     assert finder.rank(reworded, TOP_10) == finder.rank(query, TOP_10)
     assert finder.chances(reworded) == finder.chances(query)
@@ -173,7 +173,7 @@ def test_a_question_finds_the_same_in_other_words(wording: str) -> None:
 def test_a_paper_answers_its_own_question_and_not_one_of_something_else(wording: str) -> None:
     own = "Tea, compared with water, changes systolic blood pressure."
     other = "Dexamethasone, compared with saline, changes postoperative vomiting."
-    told = [Finder(wish="answer").answers(asked(in_other_words(text, wording), *TRIAL)) for text in (own, other)]
+    told = [Finder(goal="answer").answers(asked(in_other_words(text, wording), *TRIAL)) for text in (own, other)]
     assert told[0]
     assert told[1]
     assert told[0].chance > told[0].none_below > told[1].chance
@@ -181,7 +181,7 @@ def test_a_paper_answers_its_own_question_and_not_one_of_something_else(wording:
 
 def test_what_is_asked_beside_changes_the_order_of_what_answers_questions_and_no_chance() -> None:
     sentences = (*TRIAL, "The lute was paid for by a duke.", "Nobody else gave any money.")
-    query = replace(asked("Who paid for the tea?", *sentences), wish="answer")
+    query = replace(asked("Who paid for the tea?", *sentences), goal="answer")
     alone, beside = make_system("finder"), make_system(f"finder:meaning={__file__}:OfMoney")
     assert beside.rank(query, TOP_10).sentences[0] == len(sentences) - 1 != alone.rank(query, TOP_10).sentences[0]
     of_alone, of_beside = (system.chances(query) or () for system in (alone, beside))
@@ -199,7 +199,7 @@ class OfMoney:
 
 @pytest.mark.parametrize("kind", [Kind.ABSTRACT, Kind.BODY])
 @pytest.mark.parametrize(("hypothesis", "sentences", "finding"), SHORT)
-@pytest.mark.parametrize("spec", ["finder:wish=answer", "cues:wish=answer"])
+@pytest.mark.parametrize("spec", ["finder:goal=answer", "cues:goal=answer"])
 def test_what_was_found_comes_before_what_only_asks(
     spec: str, hypothesis: str, sentences: tuple[str, ...], finding: int, kind: Kind
 ) -> None:
@@ -208,16 +208,16 @@ def test_what_was_found_comes_before_what_only_asks(
     assert make_system(spec).rank(query, TOP_10).sentences[0] == finding
 
 
-def test_the_wish_of_the_query_counts_unless_an_option_says_otherwise(own_finder: Path) -> None:
+def test_the_goal_of_the_query_counts_unless_an_option_says_otherwise(own_finder: Path) -> None:
     query = SAMPLE[0].query
-    wishes: tuple[Wish, ...] = ("answer", "study")
-    orders = {wish: Finder(model=own_finder, wish=wish).rank(query, TOP_10) for wish in wishes}
+    goals: tuple[Goal, ...] = ("answer", "study")
+    orders = {goal: Finder(model=own_finder, goal=goal).rank(query, TOP_10) for goal in goals}
     assert orders["answer"] != orders["study"]
-    for wish in wishes:
-        assert Finder(model=own_finder).rank(replace(query, wish=wish), TOP_10) == orders[wish]
+    for goal in goals:
+        assert Finder(model=own_finder).rank(replace(query, goal=goal), TOP_10) == orders[goal]
     assert Finder(model=own_finder).rank(query, TOP_10) == orders["study"]
-    with pytest.raises(SystemSpecError, match=r"'wish': .*'both'"):
-        make_system("finder:wish=both")
+    with pytest.raises(SystemSpecError, match=r"'goal': .*'both'"):
+        make_system("finder:goal=both")
 
 
 # Several articles in one query
@@ -231,15 +231,15 @@ def test_articles_are_cut_where_they_begin(lengths: list[tuple[int, int, int]]) 
 
 
 @pytest.mark.parametrize("is_before", [True, False])
-@pytest.mark.parametrize("wish", ["answer", "study"])
-def test_another_article_beside_the_own_one_changes_nothing(wish: Wish, *, is_before: bool) -> None:
-    query, stranger = SAMPLE[0].query, SAMPLE[3].query
-    mixed = with_stranger(query, stranger, is_before=is_before)
+@pytest.mark.parametrize("goal", ["answer", "study"])
+def test_another_article_beside_the_own_one_changes_nothing(goal: Goal, *, is_before: bool) -> None:
+    query, distractor = SAMPLE[0].query, SAMPLE[3].query
+    mixed = with_distractor(query, distractor, is_before=is_before)
     assert len(article_slices(mixed.query.kinds)) == 2
-    finder, n = Finder(wish=wish), len(query.sentences)
+    finder, n = Finder(goal=goal), len(query.sentences)
     alone = finder.rank(query, TOP_10).sentences
     assert mixed.own_answer(finder.rank(mixed.query, TOP_10)).sentences[:n] == alone
-    if wish == "answer":
+    if goal == "answer":
         chances = finder.chances(mixed.query) or []
         assert chances[mixed.offset : mixed.offset + n] == finder.chances(query)
         assert sum(chances) == pytest.approx(sum(finder.chances(query) or []))
@@ -320,29 +320,29 @@ def test_training_twice_writes_the_same_bytes_and_the_card_says_what_it_was_made
 ) -> None:
     again = tmp_path / "again"
     told: list[tuple[object, ...]] = []
-    FinderTraining().fit(BOTH_WISHES, again, data=DATA, on_progress=lambda *now: told.append(now))
+    FinderTraining().fit(BOTH_GOALS, again, data=DATA, on_progress=lambda *now: told.append(now))
     assert contents(again) == contents(own_finder)
     card = load_finder(again, card_digest(again)).card
     assert card.trained_on == {"a" * 64, "b" * 64}
     assert card.features == OF_EFFECTS
-    assert sorted((one.wish, one.scope) for one in card.members) == [
+    assert sorted((one.goal, one.scope) for one in card.members) == [
         *(("answer", "all"), ("study", "all"), ("study", "results"))
     ]
     assert set(card.calibrations) == {"answer", "study"}
     assert set(card.verdicts) == {"answer"}
     assert told == [
-        *((n_read, len(BOTH_WISHES)) for n_read in range(1, len(BOTH_WISHES) + 1)),
-        *((n_fitted, 8, "fitting trees") for n_fitted in range(9)),  # two wishes, each alone and by three folds
+        *((n_read, len(BOTH_GOALS)) for n_read in range(1, len(BOTH_GOALS) + 1)),
+        *((n_fitted, 8, "fitting trees") for n_fitted in range(9)),  # two goals, each alone and by three folds
     ]
 
 
-def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path) -> None:
-    FinderTraining(figures=False).fit(with_wish(SAMPLE, "answer"), tmp_path / "model")
-    finder, query = Finder(model=tmp_path / "model", wish="study"), SAMPLE[0].query
+def test_a_goal_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path) -> None:
+    FinderTraining(figures=False).fit(with_goal(SAMPLE, "answer"), tmp_path / "model")
+    finder, query = Finder(model=tmp_path / "model", goal="study"), SAMPLE[0].query
     for brief in (TOP_10, Brief(budget=5, scope="results")):
         assert finder.rank(query, brief) == make_system("cues").rank(query, brief)
-    answers = Finder(model=tmp_path / "model", wish="answer")
-    assert answers.rank(query, TOP_10) != make_system("cues:wish=answer").rank(query, TOP_10)
+    answers = Finder(model=tmp_path / "model", goal="answer")
+    assert answers.rank(query, TOP_10) != make_system("cues:goal=answer").rank(query, TOP_10)
     assert answers.chances(query) is None  # without held-back folds
 
 
@@ -351,11 +351,11 @@ def test_a_score_is_that_of_the_trees_and_for_study_a_weighted_sum_of_features_t
     paper = columns_of(SAMPLE[0].query)
     table = finder_table(paper)[:, : len(OF_EFFECTS)].astype(float)
     for member in model.card.members:
-        assert len(member.weights) == (len(OF_EFFECTS) if member.wish == "study" else 0)
+        assert len(member.weights) == (len(OF_EFFECTS) if member.goal == "study" else 0)
         linear = [sum(map(operator.mul, row, member.weights)) for row in table.tolist()]
         expected = model.forests[member.file].predict(table) + linear
-        scores = model.scores(paper, member.wish, member.scope)
-        if member.wish == "study":
+        scores = model.scores(paper, member.goal, member.scope)
+        if member.goal == "study":
             assert scores.tolist() == pytest.approx(expected.tolist())
             continue
         expected, best = lowered(expected, table.astype(np.float32), model.card.features)
@@ -371,7 +371,7 @@ WITHOUT_ASPECTS = [replace(one, labels=replace(one.labels, aspects=(), results=(
 @pytest.mark.parametrize(
     ("instances", "told"),
     [
-        ([], "wish 'study': .*6 papers, got 0"),
+        ([], "goal 'study': .*6 papers, got 0"),
         (SAMPLE[:1] * 20, "got 1"),
         (WITHOUT_ASPECTS, "aspect"),
     ],
@@ -523,7 +523,7 @@ def test_the_shipped_models_are_small_plain_text_that_say_what_they_were_made_fr
     assert all(content.decode().replace("\n", "").isprintable() for content in files.values())
     card = json.loads(files["card.json"])
     assert card["data"]["name"] == "evidence_inference.json"
-    assert {member["wish"] for member in card["members"]} == {"answer"}
+    assert {member["goal"] for member in card["members"]} == {"answer"}
     for member in card["members"]:
         assert sha256(files[member["file"]]).hexdigest() == member["sha256"]
         assert sha256(files[member["order"]]).hexdigest() == member["order_sha256"]

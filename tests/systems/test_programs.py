@@ -117,7 +117,7 @@ def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Pat
             "hypothesis": instance.query.hypothesis,
             "sentences": list(instance.query.sentences),
             "kinds": [str(kind) for kind in instance.query.kinds],
-            "wish": None,
+            "goal": None,
         }
         brief = {"budget": 3, "scope": "results", "task": "result_er_at_3"}
         expected.append({"protocol": 1, "id": number, "query": query, "brief": brief})

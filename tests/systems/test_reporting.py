@@ -36,7 +36,7 @@ def asked(hypothesis: str, *sentences: str, n_beside: int = 0) -> Query:
         hypothesis=hypothesis,
         sentences=sentences,
         kinds=(Kind.BODY,) * len(sentences),
-        wish="answer",
+        goal="answer",
         n_beside=n_beside,
     )
 
@@ -176,7 +176,7 @@ def test_lines_beside_that_hold_less_than_half_of_the_outcomes_words_come_last()
 
 def test_a_model_of_questions_is_trained_on_all_features_and_on_what_papers_do_not_answer(tmp_path: Path) -> None:
     pytest.importorskip("lightgbm", reason="needs the extra 'train'")
-    questions = [replace(one, query=replace(one.query, wish="answer")) for one in SAMPLE]
+    questions = [replace(one, query=replace(one.query, goal="answer")) for one in SAMPLE]
     absent = [
         replace(
             one,
@@ -198,7 +198,7 @@ def test_a_model_of_questions_is_trained_on_all_features_and_on_what_papers_do_n
 
 def test_a_model_of_questions_can_be_trained_without_the_hypothesis(tmp_path: Path) -> None:
     pytest.importorskip("lightgbm", reason="needs the extra 'train'")
-    questions = [replace(one, query=replace(one.query, wish="answer")) for one in SAMPLE]
+    questions = [replace(one, query=replace(one.query, goal="answer")) for one in SAMPLE]
     FinderTraining(asks="questions", hypothesis=False).fit(questions, tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model"), questions[0].query
     of_bees, of_sites = (replace(query, hypothesis=text) for text in ("How many bees dance?", "Where was it?"))
@@ -209,7 +209,7 @@ def test_a_model_of_questions_of_ones_own_leaves_effects_to_the_packages_and_say
     tmp_path: Path,
 ) -> None:
     pytest.importorskip("lightgbm", reason="needs the extra 'train'")
-    questions = [replace(one, query=replace(one.query, wish="answer")) for one in SAMPLE]
+    questions = [replace(one, query=replace(one.query, goal="answer")) for one in SAMPLE]
     FinderTraining(asks="questions").fit(questions, tmp_path / "model", data={"name": "d.json", "sha256": "0" * 64})
     own, shipped = Finder(model=tmp_path / "model"), Finder()
     effect = asked("Tea lowers blood pressure compared with water.", *TRIAL)

@@ -242,7 +242,7 @@ def test_odd_answers_are_cut_as_score_cuts_them_and_failures_are_counted(memory:
 @pytest.mark.usefixtures("small_forests")
 def test_the_finder_is_trained_in_every_fold_with_and_without_the_hypothesis_once_for_all_that_use_it_alike() -> None:
     pytest.importorskip("lightgbm", reason="needs the extra 'train'")
-    plain, answers = validated("finder", "finder:wish=answer", n_seeds=1)
+    plain, answers = validated("finder", "finder:goal=answer", n_seeds=1)
     assert plain.n_failed == answers.n_failed == 0
     assert plain.n_tried == 1
     assert plain.fit_seconds == answers.fit_seconds is not None
@@ -403,11 +403,11 @@ def test_two_papers_are_both_of_the_fold_so_that_no_model_was_trained_on_either(
     for seed in plan.seeds:
         changes = changes_of_seed(plan, SAMPLE, seed)
         assert changes is not None
-        strangers = changes.strangers or {}
-        assert set(strangers) == set(SAMPLE.ids)
+        distractors = changes.distractors or {}
+        assert set(distractors) == set(SAMPLE.ids)
         folds = paper_folds([query.paper_id for query in queries], 3, np.random.default_rng(seed))
         fold_of = {queries[place].instance_id: number for number, fold in enumerate(folds) for place in fold}
-        assert all(fold_of[name] == fold_of[stranger.instance_id] for name, stranger in strangers.items())
+        assert all(fold_of[name] == fold_of[distractor.instance_id] for name, distractor in distractors.items())
 
 
 def test_two_papers_in_folds_cost_what_they_cost_the_first_sentences() -> None:
@@ -416,11 +416,13 @@ def test_two_papers_in_folds_cost_what_they_cost_the_first_sentences() -> None:
     lead, oracle = cross_validate(what, SAMPLE)
     changes = changes_of_seed(make_plan(what, SAMPLE), SAMPLE, 0)
     assert changes is not None
-    assert changes.strangers is not None
+    assert changes.distractors is not None
     own = evaluate({"lead": make_system("lead")}, SAMPLE, "er_at_10")["lead"]["er_at_10"]
-    kept = [recall * (not changes.strangers[name].is_before) for name, recall in zip(own.ids, own.recalls, strict=True)]
+    kept = [
+        recall * (not changes.distractors[name].is_before) for name, recall in zip(own.ids, own.recalls, strict=True)
+    ]
     figures = lead.tasks["er_at_10"]
     assert figures.wrong.mean == pytest.approx(np.mean(kept))
-    assert figures.stranger is not None
-    assert figures.stranger.mean == np.mean([one.is_before for one in changes.strangers.values()])
+    assert figures.distractor is not None
+    assert figures.distractor.mean == np.mean([one.is_before for one in changes.distractors.values()])
     assert oracle.tasks["er_at_10"].drop.difference.mean == 0

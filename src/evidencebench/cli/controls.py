@@ -57,7 +57,7 @@ def controls(
       changed=FILE      another hypothesis of yours   } or you
 
     If recall and selections stay the same with the wrong hypothesis, a system does
-    not use it, however high its score. Of two papers, 'stranger' is the share of
+    not use it, however high its score. Of two papers, 'distractor' is the share of
     selected sentences from the other paper, none of which is evidence. p is
     adjusted (Holm) over the systems of a table that differ on any paper. Systems
     that ask a language model are asked as by 'run'.
@@ -130,7 +130,7 @@ def measured(
         {", ".join(key): source for key, source in sources.items()},
         dataset,
         asked,
-        {", ".join(key): (inquiry.changes and inquiry.changes.strangers) or {} for key, inquiry in inquiries.items()},
+        {", ".join(key): (inquiry.changes and inquiry.changes.distractors) or {} for key, inquiry in inquiries.items()},
         limit=limit,
         on_progress=None if waits else on_progress,
     )

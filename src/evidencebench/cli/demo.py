@@ -81,8 +81,7 @@ def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     rows = {task: board.merged.standings for task, board in result.found.items()}
     bars = [partial(print_bars, board_bars(standings)) for standings in rows.values()]
     print_result(result, "text", bars, signatures=False)
-    click.echo("   A rank is a range: 1-7 of seven means that none is significantly better or")
-    click.echo("   worse, which nine papers can hardly show.\n")
+    click.echo("   With nine papers almost no difference is significant, hence the wide ranges.\n")
     click.echo("   The signature of each score, where each row's system stands in:")
     signed = (signature(dataset, "...", task=task, n=rows[task.name][0].n, resampling=resampling) for task in tasks)
     print_signatures(signed, "text")

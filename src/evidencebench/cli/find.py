@@ -30,7 +30,7 @@ from evidencebench.papers.duplicates import without_duplicates
 from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper
 from evidencebench.provenance import require_extra
-from evidencebench.query import AspectScope, Wish
+from evidencebench.query import AspectScope, Goal
 from evidencebench.scoring.significance import notes_line
 from evidencebench.systems.directions import reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
@@ -137,7 +137,7 @@ def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line
             lines.append(_line(one.text, indent, f"{number:>{width}}  ", **tint))
             lines.append(_line(f"[{telling.about(one)}]", indent, indent, dim="dim" in tint))
         yield lines
-    yield [_line(words)] if (words := telling.told(finding)) else []
+    yield [_line(words)] if (words := telling.message(finding)) else []
 
 
 @options.command
@@ -150,7 +150,7 @@ def find(
     hypotheses_file: Annotated[
         Path | None, option("--hypotheses FILE", "Hypotheses, one a line; - is standard input.")
     ],
-    wish: Annotated[Wish, option("--wish", "Sentences that answer HYPOTHESIS, or all that a reviewer would extract.")],
+    goal: Annotated[Goal, option("--goal", "Sentences that answer HYPOTHESIS, or all that a reviewer would extract.")],
     scope: Annotated[AspectScope, option("--scope", "All evidence, or only outcomes and analyses.")],
     spec: Annotated[
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
@@ -161,7 +161,9 @@ def find(
     seed: options.Seed,
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
-    rows_of: Annotated[telling.RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
+    rows_of: Annotated[
+        telling.RowsOf, option("--rows", "Table rows: one per sentence, or one per paper and hypothesis.")
+    ],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
     xlsx: Annotated[Path | None, option("--xlsx", "Write papers and sentences into a spreadsheet.", OutputFile())],
     mark: Annotated[Path | None, option("--mark FOLDER", "Write copies of PDFs, evidence marked.", options.FOLDER)],
@@ -209,7 +211,7 @@ def find(
 
     def find(client: ChatClient | None, shown: ProgressReporter, settle: Callable[[], bool] | None = None) -> _Answers:
         asker = None if split_model is None else asker_from(split_model, seed=seed, client=client)
-        how: dict[str, Any] = {"budget": budget, "wish": wish, "scope": scope, "settle": settle}
+        how: dict[str, Any] = {"budget": budget, "goal": goal, "scope": scope, "settle": settle}
         how["read_directions"] = reported_directions if asker is None else directions_by_model(asker)
         how["system"] = make_system(spec, seed=seed, client=client)
         papers, failed = _read(files, names, shown)
@@ -237,7 +239,7 @@ def find(
     _tell(answers, spec, budget)
     _write_files(answers, html, xlsx, copies, split=split_by is not None)
     if asking.as_json:
-        options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
+        options_used = {"system": spec, "budget": budget, "scope": scope, "goal": goal, "split_model": split_model}
         results = {
             "findings": list(map(telling.finding_record, answers.findings)),
             "failed": answers.reasons,

@@ -216,7 +216,7 @@ def _rows(system: SystemFigures, task: str, control: SeededControl, first: str) 
         ("wrong", f"  {_ASKED[control]}", figures.wrong, figures.drop),
         ("blind", "  trained without any", figures.blind, figures.gain),
         ("lead", f"  {first} - {system.system}", None, system.lead.get(task)),
-        ("", "  of the selection, the stranger's", figures.stranger, None),
+        ("", "  of the selection, the distractor's", figures.distractor, None),
     ]
     for variant, label, recall, test in variants:
         if recall is not None or test is not None:

@@ -119,7 +119,7 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, asker: Asker, draft: Dr
     if len(draft.aspects) > MOST_ASPECTS:
         return dropped(draft, "too many aspects", f"{len(draft.aspects):,}; at most {MOST_ASPECTS}")
     paper, sha256 = papers.paper_of(draft)
-    sentences = paper.query_for(draft.hypothesis, wish="study").sentences
+    sentences = paper.query_for(draft.hypothesis, goal="study").sentences
     aspects = tuple(range(len(draft.aspects)))
     looks = [Look(window, aspects) for window in windows_of_paper(len(sentences), settings.window, settings.overlap)]
     judged = ask_round(asker, draft, sentences, looks, at_once=settings.at_once)

@@ -68,7 +68,7 @@ def _recheck(
     paper, checksum = papers.paper_of(draft)
     if checksum != judging.paper_sha256:
         raise DataError(f"{draft.paper_file}: was changed since it was judged; put it back, or judge anew")
-    sentences = paper.query_for(draft.hypothesis, wish="study").sentences
+    sentences = paper.query_for(draft.hypothesis, goal="study").sentences
     # Of an aspect whose sources are not what the votes say, people said which they are.
     aspects = [n for n, sources in enumerate(judging.sources) if sources == voted_sources(judging, n)]
 

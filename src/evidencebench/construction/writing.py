@@ -271,7 +271,7 @@ def _failing(questions: _Questions, aspects: tuple[str, ...]) -> dict[str, str]:
 def _corrected(
     questions: _Questions, aspects: tuple[str, ...], failing: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return what stands in the place of each aspect: itself, or what a model makes of one that fails, if anything."""
+    """Replace each failing aspect by the model's corrections, if there are any."""
     numbers = {number: aspect for number, aspect in enumerate(aspects, 1) if aspect in failing}
     corrected: dict[str, tuple[str, ...]] = {aspect: () if aspect in failing else (aspect,) for aspect in aspects}
     with suppress(UnreadableReplyError):

@@ -298,7 +298,7 @@ def _labelled(prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Place
         hypothesis=prompt.hypothesis,
         sentences=paper.sentences,
         kinds=paper.kinds,
-        wish="answer",
+        goal="answer",
     )
     labels = Labels(
         aspects=tuple(ids.values()),

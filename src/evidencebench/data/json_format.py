@@ -19,7 +19,7 @@ from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.files.atomic import Output
 from evidencebench.files.disk import BROKEN_JSON, Snapshot, blocks
 from evidencebench.files.records import TextLine, lines_in, repeated_keys, start_of
-from evidencebench.query import Kind, Query, Wish
+from evidencebench.query import Goal, Kind, Query
 from evidencebench.runs.answers import ANSWERS
 from evidencebench.runs.earlier import EARLIER_RUNS
 from evidencebench.wording import counted
@@ -210,7 +210,7 @@ class PublishedInstance(msgspec.Struct, gc=False):
     results_evidence_retrieval_at_5_evaluation: Evaluation | None = None
     aspect_id2aspect: dict[str, str] | None = None
     systematic_review_id: str | int | None = None
-    wish: Wish | None = None
+    goal: Goal | None = None
 
 
 _decoder = msgspec.json.Decoder(PublishedInstance)
@@ -251,7 +251,7 @@ def instance_from(instance_id: str, record: PublishedInstance, origin: Origin | 
         hypothesis=record.hypothesis,
         sentences=record.paper_as_candidate_pool,
         kinds=record.sentence_types_in_candidate_pool,
-        wish=record.wish,
+        goal=record.goal,
     )
     labels = Labels(
         aspects=tuple(dict.fromkeys(record.aspect_list_ids)),
@@ -320,8 +320,8 @@ def published_fields(instance: Instance) -> dict[str, Any]:
         fields["aspect_id2aspect"] = labels.texts
     if labels.review_id is not None:
         fields["systematic_review_id"] = labels.review_id
-    if query.wish is not None:
-        fields["wish"] = query.wish
+    if query.goal is not None:
+        fields["goal"] = query.goal
     return fields
 
 

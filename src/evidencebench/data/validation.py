@@ -18,7 +18,7 @@ from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, outcomes_in_order
 from evidencebench.errors import DataError, FormatError, WorkerError
 from evidencebench.files.disk import PathText
-from evidencebench.query import Kind, Wish
+from evidencebench.query import Goal, Kind
 from evidencebench.wording import counted, one_line
 
 _MISSING = object()  # in place of the value of a key that is not there
@@ -142,9 +142,9 @@ class _Checked:
         review = self.record.get("systematic_review_id")
         if not (review is None or isinstance(review, str) or _has_type(int, review)):
             self.note("$.systematic_review_id", "type", "a string or a whole number", _shown(review))
-        wish = self.record.get("wish")
-        if wish is not None and wish not in get_args(Wish):
-            self.note("$.wish", "type", "'answer', 'study' or null", _shown(wish))
+        goal = self.record.get("goal")
+        if goal is not None and goal not in get_args(Goal):
+            self.note("$.goal", "type", "'answer', 'study' or null", _shown(goal))
 
     def check_kinds(self) -> None:
         path = "$.sentence_types_in_candidate_pool"

@@ -18,12 +18,12 @@ from evidencebench.query import Query
 from evidencebench.runs.header import ControlName, QueryControl
 from evidencebench.runs.run import Answer, Failure
 from evidencebench.systems.changed_queries import (
+    Distractor,
     MixedQuery,
-    Stranger,
     derange_hypotheses,
-    draw_strangers,
+    draw_distractors,
     shuffle_words,
-    with_stranger,
+    with_distractor,
 )
 from evidencebench.wording import check_type, did_you_mean, name_of
 
@@ -33,7 +33,7 @@ class Changes:
     """By instance id: other hypotheses to ask, or another paper of the data to put beside the own; None: neither."""
 
     hypotheses: Mapping[str, str] | None = None
-    strangers: Mapping[str, Stranger] | None = None
+    distractors: Mapping[str, Distractor] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,10 @@ def changed_instance(instance: Instance, changes: Changes | None, dataset: Datas
     if changes is None:
         return ChangedInstance(instance=instance)
     instance = with_hypothesis(instance, changes.hypotheses)
-    if changes.strangers is None:
+    if changes.distractors is None:
         return ChangedInstance(instance=instance)
-    stranger = changes.strangers[instance.id]
-    mixed = with_stranger(instance.query, dataset.whole[stranger.instance_id].query, is_before=stranger.is_before)
+    distractor = changes.distractors[instance.id]
+    mixed = with_distractor(instance.query, dataset.whole[distractor.instance_id].query, is_before=distractor.is_before)
     labels = instance.labels  # only the oracles see them
     sources = {aspect: tuple(index + mixed.offset for index in indices) for aspect, indices in labels.sources.items()}
     stored = {
@@ -162,7 +162,7 @@ def changes_of(control: QueryControl | None, dataset: Dataset, seed: int, limit:
         case "wrong_hypothesis":
             return Changes(hypotheses=derange_hypotheses(dataset.whole.queries(), generator))
         case "two_papers":
-            return Changes(strangers=draw_strangers(dataset.whole.queries(), generator))
+            return Changes(distractors=draw_distractors(dataset.whole.queries(), generator))
         case "shuffled_words":
             return Changes(hypotheses=shuffle_words(dataset.whole.queries(), generator))
     if control.path is None:

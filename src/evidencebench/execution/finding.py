@@ -11,7 +11,7 @@ from evidencebench.errors import EvidenceBenchError, PendingError
 from evidencebench.execution.answers import named_system
 from evidencebench.execution.mentions import holds_nearly_all_words, words_nowhere
 from evidencebench.papers.paper import Paper, Place, SourceSpan, UnitKind
-from evidencebench.query import AspectScope, Kind, Query, Wish
+from evidencebench.query import AspectScope, Goal, Kind, Query
 from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking, System
 from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance, reported_directions, stance_of
 from evidencebench.systems.question import ParsedQuestion, QuestionKind, question_of
@@ -91,7 +91,7 @@ def find_evidence(
     *,
     budget: int = 10,
     system: str | System = DEFAULT_FINDER,
-    wish: Wish = "answer",
+    goal: Goal = "answer",
     scope: AspectScope = "all",
     settle: Callable[[], bool] | None = None,
     read_directions: DirectionReader = reported_directions,
@@ -108,7 +108,7 @@ def find_evidence(
         The most sentences, at least 1; a system that names a set may name more.
     system
         What finds them: a specification as in ``evidencebench find --system``, or any object that ranks.
-    wish
+    goal
         ``"answer"``: sentences that answer the hypothesis; ``"study"``: all that a reviewer would note of the study.
     scope
         ``"all"``, or ``"results"``: outcomes and analyses only.
@@ -143,7 +143,7 @@ def find_evidence(
     check_type(paper, Paper, "a paper, as read_paper returns it")
     asked = make_system(system) if isinstance(system, str) else named_system(system)
     brief = Brief(budget=budget, scope=scope)
-    query = paper.query_for(hypothesis, wish=wish, with_units=True)
+    query = paper.query_for(hypothesis, goal=goal, with_units=True)
     not_in_text = unmentioned_words(hypothesis, paper.sentences)
     topic, unmentioned = topic_words(hypothesis), words_nowhere(paper, not_in_text)
     question = question_of(hypothesis)

@@ -155,7 +155,7 @@ def meanings(findings: Sequence[Finding]) -> list[str]:
     return meant
 
 
-def told(finding: Finding) -> str:
+def message(finding: Finding) -> str:
     """Return what a reader should know of a finding besides its lines; empty where there is nothing."""
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
@@ -206,7 +206,7 @@ def not_searched(paper: Paper) -> list[str]:
 _PAPER_COLUMNS = ("paper", "title", "doi", "pmid", "year", "hypothesis", "verdict")
 _SENTENCE_COLUMNS = (
     *("sentence", "section", "paragraph", "page", "start", "stop"),
-    *("chance", "direction", "stance", "unit", "text", "told"),
+    *("chance", "direction", "stance", "unit", "text", "message"),
 )
 _COUNTED_COLUMNS = (*_DIRECTIONS, str(Stance.SUPPORTS), str(Stance.CONTRADICTS))  # how many sentences say it
 RowsOf = Literal["sentence", "paper"]
@@ -224,7 +224,7 @@ def _rows(finding: Finding, rows_of: RowsOf) -> Sequence[Mapping[str, Cell]]:
     paper, evidence = finding.paper, finding.evidence
     values = (printable(paper.name), paper.title, paper.ids.get("doi"), paper.ids.get("pmid"), paper.year)
     head = dict(zip(_PAPER_COLUMNS, (*values, finding.hypothesis, finding.verdict), strict=True))
-    head["told"] = told(finding)
+    head["message"] = message(finding)
     rows = []
     for rank, one in enumerate(evidence, 1):
         fields = _fields(one)
@@ -260,7 +260,7 @@ def findings_ris(findings: Sequence[Finding]) -> str:
 def _ris_note(finding: Finding) -> str:
     words = [f"Evidence for or against '{finding.hypothesis}':", lead(finding)]
     words += [f"[{rank}] {one.text} ({about(one)})" for rank, one in enumerate(shown(finding), 1)]
-    return " ".join(filter(None, (*words, told(finding))))
+    return " ".join(filter(None, (*words, message(finding))))
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
@@ -274,8 +274,8 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "summary": summary(finding),
         "n_sentences": len(paper.sentences),
         "not_searched": not_searched(paper),
-        "told": told(finding),
-        "evidence": [{**_fields(sentence), "told": about(sentence)} for sentence in finding.evidence],
+        "message": message(finding),
+        "evidence": [{**_fields(sentence), "message": about(sentence)} for sentence in finding.evidence],
         "notes": dict(finding.notes),
     }
 

@@ -197,12 +197,12 @@ def control_result(
 
 def _control_table(control: str, task: str, members: Sequence[ControlResult], label: str) -> Table:
     columns, title = _CONTROL_READERS, f"{control}, {task}: {label} in %"
-    if stranger := members[0].stranger:
-        columns = [*columns, _stranger_column("selection", "stranger, %")]
-        title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"
-    untested = "* scores differ on no paper, or on too few to be significant, so there is nothing to test"
+    if distractor := members[0].distractor:
+        columns = [*columns, _distractor_column("selection", "distractor, %")]
+        title = f"{title}; of all sentences, {100 * distractor.sentences.mean:.1f} % are the distractor's"
+    untested = "* not tested: too few papers differ"
     notes = [untested] if any(result.adjusted is None for result in members) else []
-    meaning = "A score that stays, on selections that overlap, is not the hypothesis's doing."
+    meaning = "If score and selection barely change, the system is not using the hypothesis."
     return table_for_readers(columns, members, title=title, notes=[*notes, meaning])
 
 
@@ -215,7 +215,7 @@ def _control_fields(result: ControlResult) -> dict[str, Any]:
         "p_value_holm": result.p_value,
         "can_differ": result.comparison.can_differ,
         "reads_hypothesis": result.reads_hypothesis,
-        "stranger": None if result.stranger is None else asdict(result.stranger),
+        "distractor": None if result.distractor is None else asdict(result.distractor),
     }
 
 
@@ -233,9 +233,11 @@ _CONTROL_READERS = [
 ]
 
 
-def _stranger_column(share: str, heading: str = "") -> Column[ControlResult]:
+def _distractor_column(share: str, heading: str = "") -> Column[ControlResult]:
     return share_column(
-        f"stranger_{share}", heading, lambda result: result.stranger and mean_or_none(getattr(result.stranger, share))
+        f"distractor_{share}",
+        heading,
+        lambda result: result.distractor and mean_or_none(getattr(result.distractor, share)),
     )
 
 
@@ -244,7 +246,7 @@ _CONTROL_CSV: list[Column[ControlResult]] = [
     Column("control", "", lambda result: result.control),
     *_CONTROL_COLUMNS.values(),
     Column("reads_hypothesis", "", lambda result: result.reads_hypothesis),
-    *map(_stranger_column, ("sentences", "selection", "recall")),
+    *map(_distractor_column, ("sentences", "selection", "recall")),
 ]
 
 

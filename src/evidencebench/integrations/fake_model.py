@@ -16,7 +16,7 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.query import AspectScope
 
-PERSONALITIES = {
+BEHAVIOURS = {
     "oracle": "the best selection, by the labels",
     "lead": "the first that are shown; equal scores; paper order",
     "wrong_format": "prose without a list",
@@ -245,7 +245,7 @@ class GoldStudies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    personality: str = "oracle"  # a request whose model is the name of another gets that one's answer
+    behaviour: str = "oracle"  # a request whose model is the name of another gets that one's answer
     fault_rate: float = 0.0
     fault_kinds: tuple[str, ...] = FAULTS  # each is equally likely
     latency_seconds: float = 0.0
@@ -310,27 +310,27 @@ class FakeModel:
 
     def reply(self, call: Call, key: str) -> Reply:
         prompt, most = read_prompt(call.messages), call.max_completion_tokens or call.max_tokens
-        reply = self.answer(self.personality(call, prompt, key), call, prompt, key)
+        reply = self.answer(self.behaviour(call, prompt, key), call, prompt, key)
         if most is None or tokens_in(reply.text) <= most:
             return reply
         return replace(reply, text=reply.text[: most * CHARACTERS_PER_TOKEN], is_cut=True)
 
-    def personality(self, call: Call, _prompt: ServedPrompt, _key: str) -> str:
-        return call.model if call.model in PERSONALITIES else self.settings.personality
+    def behaviour(self, call: Call, _prompt: ServedPrompt, _key: str) -> str:
+        return call.model if call.model in BEHAVIOURS else self.settings.behaviour
 
-    def answer(self, personality: str, call: Call, prompt: ServedPrompt, key: str) -> Reply:
-        if personality == "refuses":
+    def answer(self, behaviour: str, call: Call, prompt: ServedPrompt, key: str) -> Reply:
+        if behaviour == "refuses":
             return Reply(call=call, text=_REFUSAL)
-        if personality == "wrong_format":
+        if behaviour == "wrong_format":
             return Reply(call=call, text=_PROSE)
         if prompt.step:
             return self._construct(call, prompt)
         if prompt.mode == "rewrite":
             text = f"In other words: {prompt.hypotheses[-1] if prompt.hypotheses else ''}"
             return Reply(call=call, text=f"HYPOTHESIS: {text}" if call.properties is None else _json(hypothesis=text))
-        reasoning, named = self.select(personality, prompt, self._papers.find(prompt), key)
+        reasoning, named = self.select(behaviour, prompt, self._papers.find(prompt), key)
         if call.properties is None:
-            return Reply(call=call, text=f"{reasoning}\n\n{self.in_words(personality, named, prompt)}")
+            return Reply(call=call, text=f"{reasoning}\n\n{self.in_words(behaviour, named, prompt)}")
         members: dict[str, Any] = {"reasoning": reasoning}
         if prompt.mode == "score":
             members["scores"] = [{"sentence": number, "score": score} for number, score in named]
@@ -339,8 +339,8 @@ class FakeModel:
         declared = call.properties or members
         return Reply(call=call, text=_json(**{name: value for name, value in members.items() if name in declared}))
 
-    def select(self, personality: str, prompt: ServedPrompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
-        if personality == "lead":
+    def select(self, behaviour: str, prompt: ServedPrompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
+        if behaviour == "lead":
             numbers = prompt.numbers if prompt.mode == "score" else prompt.numbers[: prompt.budget]
             return "A paper says what matters first.", [(number, BEST_SCORE // 2) for number in numbers]
         if paper is None:
@@ -352,13 +352,13 @@ class FakeModel:
             return _REASONING, [(number, 0) for number in paper.order(prompt.scope, shown)[: prompt.budget]]
         return _REASONING, [(number, 0) for number in paper.selection(prompt.scope, prompt.budget, shown)]
 
-    def in_words(self, _personality: str, named: Named, prompt: ServedPrompt) -> str:
+    def in_words(self, _behaviour: str, named: Named, prompt: ServedPrompt) -> str:
         if prompt.mode == "score":
             return "\n".join(["SCORES:", *(f"{number}: {score}" for number, score in named)])
         return f"ANSWER: {[number for number, _ in named]}"
 
     def _construct(self, call: Call, prompt: ServedPrompt) -> Reply:
-        """Return the reply to a step of construction: the gold, whatever the personality."""
+        """Return the reply to a step of construction: the gold, whatever the behaviour."""
         gold = self._studies.answer(prompt, call.model, self.settings.draw)
         if gold is None:
             return Reply(call=call, text=UNKNOWN)

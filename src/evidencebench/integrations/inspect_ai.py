@@ -308,7 +308,7 @@ def _registered(benchmark_task: Task) -> Callable[..., InspectTask]:
         dataset, system = open_dataset(data), make_strategy(strategy, repairs)
         require_answerable(system, dataset, [benchmark_task], limit=limit, own_queries=control is None)
         changes = changes_of(None if control is None else query_control(control), dataset, seed=0, limit=limit)
-        if changes is not None and changes.strangers is not None:
+        if changes is not None and changes.distractors is not None:
             raise TaskError(f"control '{control}': expected one that changes the hypothesis; see 'evidencebench run'")
         instances = [changed_instance(dataset[one], changes, dataset).instance for one in dataset.ids[:limit]]
         applicable = [instance for instance in instances if benchmark_task.applies_to(instance.labels)]

@@ -124,7 +124,7 @@ class _Section:
                 value = {"value": rank} if finding.ordered and heading else None
                 items.append(node("li", value, to_text, self._where(telling.about(one), one.place)))
             yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
-        if words := telling.told(finding):
+        if words := telling.message(finding):
             yield node("p", {"class": "told"}, words)
 
     def _where(self, words: str, place: Place) -> Node:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from evidencebench.errors import UnreadableError
-from evidencebench.query import Kind, Query, Wish
+from evidencebench.query import Goal, Kind, Query
 from evidencebench.wording import counted, one_line
 
 
@@ -151,7 +151,7 @@ class Paper:
         place, boxes = self.places[index], self.boxes[index] if self.boxes else ()
         return replace(place, page=boxes[0].page) if boxes else place
 
-    def query_for(self, hypothesis: str, *, wish: Wish | None = None, with_units: bool = False) -> Query:
+    def query_for(self, hypothesis: str, *, goal: Goal | None = None, with_units: bool = False) -> Query:
         """Return what a system is asked about this paper, its units behind its sentences if they are wanted.
 
         Raises `EvidenceBenchError` for an empty hypothesis.
@@ -165,7 +165,7 @@ class Paper:
             hypothesis=hypothesis,
             sentences=(*self.sentences, *(unit.text for unit in units)),
             kinds=(*self.kinds, *[Kind.BODY] * len(units)),
-            wish=wish,
+            goal=goal,
             n_beside=len(units),
         )
 

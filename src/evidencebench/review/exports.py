@@ -287,7 +287,7 @@ def _data(table: ReviewTable) -> Exported:
             hypothesis=row.cell.question,
             sentences=paper.sentences,
             kinds=paper.kinds,
-            wish="answer",
+            goal="answer",
         )
         labels = Labels(
             aspects=tuple(aspects),

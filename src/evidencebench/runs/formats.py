@@ -78,7 +78,7 @@ def lines_from_parquet(path: Path, content: bytes) -> bytes:
         needed = _ALL_RUNS_HAVE if _HEADER_KEY in metadata else bare
         missing, is_data = [name for name in needed if name not in there], "hypothesis" in there
         if missing or is_data:
-            what = "is data, and no answers; expected" if is_data else f"has no column {', '.join(missing)}; expected"
+            what = "is a data file, not a run; expected" if is_data else f"has no column {', '.join(missing)}; expected"
             raise RunFormatError(f"{path}: {what} a run, as 'evidencebench export run' writes it")
         header: bytes = metadata.get(_HEADER_KEY, b"")
         names = [name for name in _schema().names if name in there]
@@ -306,7 +306,7 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
     except (ValueError, RecursionError) as error:
         raise RunFormatError(f"{path}: expected a JSON object {{id: [indices]}}: {error}") from error
     if any(isinstance(value, dict) and "hypothesis" in value for value in answers.values()):
-        raise RunFormatError(f"{path}: is data, and no answers; expected a run, and the data behind --data")
+        raise RunFormatError(f"{path}: is a data file, not a run; usage: evidencebench score RUN --data DATA")
     lines: dict[tuple[str, str | None], Answer] = {}
     wrong: list[str] = []
     for instance_id, value in answers.items():

@@ -27,7 +27,7 @@ from evidencebench.query import AspectScope, Kind
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import AnswerSource, case_of, grade, strangers_of
+from evidencebench.scoring.evaluate import AnswerSource, case_of, distractors_of, grade
 from evidencebench.scoring.measures import aspect_recall, holders_of, missed_by_draws
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
@@ -41,7 +41,7 @@ from evidencebench.scoring.resampling import (
 )
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.scoring.task_scores import SCORES, TaskScores
-from evidencebench.systems.changed_queries import Stranger
+from evidencebench.systems.changed_queries import Distractor
 from evidencebench.wording import check_type
 
 N_AT_AN_END = 10  # so many sentences at either end of a paper are its ends
@@ -244,17 +244,19 @@ class BudgetedAnswers:
     source: AnswerSource
     rules: Rules = DEFAULT_RULES
     separate_tasks: frozenset[str] = frozenset()  # that were asked separately; empty: one answer serves every task
-    strangers: Mapping[str, Stranger] = field(default_factory=dict)  # the second papers that it was asked
+    distractors: Mapping[str, Distractor] = field(default_factory=dict)  # the second papers that it was asked
 
     @classmethod
-    def of_run(cls, run: RunFile, rules: Rules, strangers: Mapping[str, Stranger] | None = None) -> "BudgetedAnswers":
+    def of_run(
+        cls, run: RunFile, rules: Rules, distractors: Mapping[str, Distractor] | None = None
+    ) -> "BudgetedAnswers":
         tasks = frozenset(task for _, task in run.done if task is not None)
-        return cls(source=answers_from(run), rules=rules, separate_tasks=tasks, strangers=strangers or {})
+        return cls(source=answers_from(run), rules=rules, separate_tasks=tasks, distractors=distractors or {})
 
     def recalls(self, instance: Instance, coverages: Mapping[AspectScope, Coverage], largest: int) -> list[list[float]]:
         """Return recall as [scope][budget]; NaN where the task was not asked. The numbers are those of `evaluate`."""
-        stranger = self.strangers.get(instance.id)
-        n_sentences = len(instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
+        distractor = self.distractors.get(instance.id)
+        n_sentences = len(instance.query.sentences) + (0 if distractor is None else distractor.n_sentences)
         if not self.separate_tasks:
             checked = check_answer(self.source(instance, budget_task("all", 1)), n_sentences, self.rules)
             return [recalls_by_budget(checked, coverage, largest) for coverage in coverages.values()]
@@ -357,7 +359,7 @@ def recall_curve(
 ) -> list[Estimate]:
     for k in range(1, largest + 1):
         check_answers(run, budget_task(scope, k), dataset)
-    answers = BudgetedAnswers.of_run(run, rules, strangers_of(run, dataset))
+    answers = BudgetedAnswers.of_run(run, rules, distractors_of(run, dataset))
     recalls: list[list[float]] = []
     clusters: list[str] = []
     for n_done, instance in enumerate(islice(dataset, n_instances), 1):

@@ -285,10 +285,10 @@ def holm_text(pairs: Iterable[Pair[Name]]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrangerShare:
+class DistractorShare:
     """What a second paper's sentences, which cover nothing, take: shares in 0..1."""
 
-    sentences: Estimate  # of the sentences of both papers: what choosing blindly would select of the stranger
+    sentences: Estimate  # of the sentences of both papers: what choosing blindly would select of the distractor
     selection: Estimate | None  # of the selected sentences; None where nothing is selected
     recall: Estimate | None  # of the recall that the budget allows, what is lost; None where nothing can be covered
 
@@ -302,7 +302,7 @@ class ControlResult:
     comparison: Comparison  # of the answers to the own queries, ``first``, and to the changed ones, ``second``
     adjusted: AdjustedP | None  # over the systems of one control and task; None where nothing can be tested
     reads_hypothesis: bool  # as the system declares
-    stranger: StrangerShare | None = None  # None but for two papers
+    distractor: DistractorShare | None = None  # None but for two papers
 
     @property
     def p_value(self) -> float | None:
@@ -371,24 +371,24 @@ def control_results(
             comparison=comparisons[place],
             adjusted=adjusted[place],
             reads_hypothesis=reads_hypothesis[system],
-            stranger=_stranger_share(own, changed, resampling),
+            distractor=_distractor_share(own, changed, resampling),
         )
         for place, (system, control, own, changed) in enumerate(compared)
     )
 
 
-def _stranger_share(own: TaskScores, changed: TaskScores, resampling: Resampling) -> StrangerShare | None:
+def _distractor_share(own: TaskScores, changed: TaskScores, resampling: Resampling) -> DistractorShare | None:
     if own.n_sentences == changed.n_sentences:
         return None
     added = 1 - np.array(own.n_sentences) / np.array(changed.n_sentences)
     lost = own.scores["relative_recall"] - changed.scores["relative_recall"]
-    shares = np.column_stack([stranger_shares(own, changed), lost])
+    shares = np.column_stack([distractor_shares(own, changed), lost])
     selection, recall = bootstrap_defined(shares, own.clusters, resampling)
-    return StrangerShare(sentences=bootstrap(added, own.clusters, resampling), selection=selection, recall=recall)
+    return DistractorShare(sentences=bootstrap(added, own.clusters, resampling), selection=selection, recall=recall)
 
 
-def stranger_shares(own: TaskScores, changed: TaskScores) -> Floats:
-    """Return on each instance the share of the selected sentences that are the stranger's; NaN where there are none."""
+def distractor_shares(own: TaskScores, changed: TaskScores) -> Floats:
+    """Return for each instance the share of selected sentences that are the distractor's; NaN where none is selected."""
     pools = zip(changed.selections, own.n_sentences, changed.n_sentences, strict=True)
     return np.array(
         [chosen.expected_within(range(n_own, n)) / chosen.size if chosen.size else np.nan for chosen, n_own, n in pools]

@@ -35,7 +35,7 @@ from evidencebench.scoring.oddities import oddities, rules_for
 from evidencebench.scoring.resampling import Floats
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.scoring.task_scores import Counts, TaskScores
-from evidencebench.systems.changed_queries import Stranger
+from evidencebench.systems.changed_queries import Distractor
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Epochs: TypeAlias = tuple[AnswerSource, ...]
@@ -102,12 +102,12 @@ def evaluate(
     1
     """
     tasks, data = tasks_from(tasks), instances_from(dataset)
-    answers, strangers = answer_functions(sources, data)
+    answers, distractors = answer_functions(sources, data)
     scores = evaluate_sources(
         answers,
         data,
         tasks,
-        strangers,
+        distractors,
         measures=measures,
         rules=rules,
         limit=limit,
@@ -123,7 +123,7 @@ def evaluate_sources(
     answers: Mapping[str, AnswerSource | Epochs],
     data: Dataset | list[Instance],
     tasks: Sequence[Task],
-    strangers: Mapping[str, Mapping[str, Stranger]],
+    distractors: Mapping[str, Mapping[str, Distractor]],
     *,
     measures: Iterable[Measure] = (),
     rules: Rules | Mapping[str, Rules] | None = None,
@@ -132,7 +132,7 @@ def evaluate_sources(
     on_progress: Callable[[int, int], None] | None = None,
     raise_errors: bool = False,
 ) -> dict[str, dict[str, TaskScores]]:
-    """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
+    """Return what `evaluate` returns; ``distractors`` has the second papers of sources that were asked two."""
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
     computed = with_own(measures)
@@ -146,8 +146,8 @@ def evaluate_sources(
     for n_done, instance in enumerate(islice(data, n_instances), 1):
         cases = [case_of(instance, task) for task in tasks]
         for name in answers:
-            stranger = strangers.get(name, {}).get(instance.id)
-            n_sentences = len(instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
+            distractor = distractors.get(name, {}).get(instance.id)
+            n_sentences = len(instance.query.sentences) + (0 if distractor is None else distractor.n_sentences)
             last: tuple[_Checked, ...] = ()
             try:
                 for case, column in zip(cases, columns[name], strict=True):
@@ -164,7 +164,7 @@ def evaluate_sources(
 
 def answer_functions(
     sources: Mapping[str, Answering], data: Dataset | list[Instance]
-) -> tuple[dict[str, AnswerSource | Epochs], dict[str, Mapping[str, Stranger]]]:
+) -> tuple[dict[str, AnswerSource | Epochs], dict[str, Mapping[str, Distractor]]]:
     if not isinstance(sources, Mapping):
         raise TypeError(
             "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
@@ -187,10 +187,10 @@ def answer_functions(
         elif isinstance(source, RunFile | Mapping):
             require_known(name, source.ids if isinstance(source, RunFile) else source, data)
     runs = {name: source for name, source in sources.items() if isinstance(source, RunFile)}
-    return answers, {name: strangers_of(run, data) for name, run in runs.items()}
+    return answers, {name: distractors_of(run, data) for name, run in runs.items()}
 
 
-def strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, Stranger]:
+def distractors_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, Distractor]:
     """Return instance id -> the second paper that a run was asked beside the own; empty for runs without any."""
     if run.header is None or not run.header.answers_two_papers:
         return {}
@@ -200,7 +200,7 @@ def strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, S
             "of instances, which does not say which papers"
         )
     changes = changes_of(unchanged_control(run.header.control), data, run.header.seed)
-    return changes.strangers or {} if changes is not None else {}
+    return changes.distractors or {} if changes is not None else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

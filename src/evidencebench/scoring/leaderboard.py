@@ -182,7 +182,7 @@ class Board:
         return tuple(pair.second if pair.first is row else pair.first for pair in level)
 
     def level_groups(self) -> tuple[tuple[Standing, ...], ...]:
-        """Return groups: two ranked systems are in one exactly where they cannot be told apart; one may be in several.
+        """Group systems whose difference is not significant; a system may be in several groups.
 
         A compact letter display (Piepho, Journal of Computational and Graphical Statistics 13, 2004).
         """

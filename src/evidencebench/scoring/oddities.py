@@ -1,4 +1,4 @@
-"""What is odd in scored answers: for every source one mechanism, whose rows all commands, pages and Python show."""
+"""Warnings about answers, shown by every command, page and function."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping

@@ -244,8 +244,8 @@ def _scorer(
     of_runs = dict.fromkeys(sources, rules)
     if with_controls:
         sources |= {f"control {name}": control.named for name, control in CONTROLS.items()}
-    answers, strangers = answer_functions(sources, dataset)
-    return partial(evaluate_sources, answers, tasks=tasks, strangers=strangers, rules=of_runs, **how)
+    answers, distractors = answer_functions(sources, dataset)
+    return partial(evaluate_sources, answers, tasks=tasks, distractors=distractors, rules=of_runs, **how)
 
 
 def _block_scorer(

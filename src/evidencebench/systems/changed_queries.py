@@ -64,30 +64,30 @@ class MixedQuery:
     n_own: int
 
     def own_answer(self, answer: Ranking) -> Ranking:
-        """Return an answer with its own sentences as 0..n_own-1, and the stranger's, in their order, behind these."""
+        """Return an answer with its own sentences as 0..n_own-1, and the distractor's, in their order, behind these."""
         order = [*range(self.offset, self.offset + self.n_own), *range(self.offset)]
         own_index = {index: place for place, index in enumerate(order)}
         return replace(answer, sentences=tuple(own_index.get(index, index) for index in answer.sentences))
 
 
-def with_stranger(query: Query, stranger: Query, *, is_before: bool) -> MixedQuery:
-    first, second = (stranger, query) if is_before else (query, stranger)
+def with_distractor(query: Query, distractor: Query, *, is_before: bool) -> MixedQuery:
+    first, second = (distractor, query) if is_before else (query, distractor)
     mixed = replace(query, sentences=first.sentences + second.sentences, kinds=first.kinds + second.kinds)
-    return MixedQuery(query=mixed, offset=len(stranger.sentences) * is_before, n_own=len(query.sentences))
+    return MixedQuery(query=mixed, offset=len(distractor.sentences) * is_before, n_own=len(query.sentences))
 
 
-class Stranger(NamedTuple):
+class Distractor(NamedTuple):
     instance_id: str
     n_sentences: int
     is_before: bool
 
 
-def draw_strangers(queries: Iterable[Query], generator: np.random.Generator) -> dict[str, Stranger]:
-    """Draw a second paper for each query by `derange`: instance id -> stranger, half of which stand before the own."""
+def draw_distractors(queries: Iterable[Query], generator: np.random.Generator) -> dict[str, Distractor]:
+    """Draw a second paper for each query by `derange`: instance id -> distractor; half of them come first."""
     others = derange(queries, generator, "papers cannot be mixed")
     before = set(generator.permutation(len(others))[: len(others) // 2].tolist())
     return {
-        instance_id: Stranger(other.instance_id, other.n_sentences, index in before)
+        instance_id: Distractor(other.instance_id, other.n_sentences, index in before)
         for index, (instance_id, other) in enumerate(others.items())
     }
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.files.disk import packaged_table
-from evidencebench.query import AspectScope, Query, Wish
+from evidencebench.query import AspectScope, Goal, Query
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.diverse import discounted_order
 from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, feature_table
@@ -56,7 +56,7 @@ class Cues:
     hypothesis: bool = True  # whether the hypothesis is read; if not, the features that read it count 0
     # "answer": what answers the hypothesis, by `ANSWER_WEIGHTS` too, and repetitions with it; "study": what a reviewer
     # would note of the study; None: what the query says, and "study" where it says nothing.
-    wish: Wish | None = None
+    goal: Goal | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.strength <= 1:
@@ -73,7 +73,7 @@ class Cues:
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(cues: Cues, query: Query, scope: AspectScope) -> tuple[int, ...]:
     paper, table = _table(cues, query)
-    if (cues.wish or query.wish) != "answer":
+    if (cues.goal or query.goal) != "answer":
         return discounted_order(np.exp(table @ _WEIGHTS[scope]), paper.similarity.row, strength=cues.strength)
     worth = table @ _WEIGHTS["results"]
     if cues.hypothesis:

@@ -16,7 +16,7 @@ from evidencebench.errors import ModelError
 from evidencebench.files.disk import read_bytes
 from evidencebench.models.embedding.local import PinnedDigest
 from evidencebench.models.model_card import CARD, ModelCard, card_digest, read_model_card
-from evidencebench.query import AspectScope, Kind, Query, Wish
+from evidencebench.query import AspectScope, Goal, Kind, Query
 from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking, Traits
 from evidencebench.systems.cues import Cues
 from evidencebench.systems.diverse import discounted_order
@@ -53,9 +53,9 @@ Asks = Literal["effects", "questions"]
 
 
 class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
-    """What scores for one wish and scope: trees, in a file beside the card, and weights of a linear model, if any."""
+    """What scores for one goal and scope: trees, in a file beside the card, and weights of a linear model, if any."""
 
-    wish: Wish
+    goal: Goal
     scope: AspectScope
     file: str
     sha256: str
@@ -85,9 +85,9 @@ class FinderCard(ModelCard, frozen=True, kw_only=True):
     asks: Asks = "effects"
     features: tuple[str, ...]  # names of the columns, in the order in which the trees read them
     members: tuple[FinderMember, ...]
-    strengths: dict[Wish, float]  # how much redundancy is discounted, see `discounted_order`
-    calibrations: dict[Wish, Calibration] = msgspec.field(default_factory=dict)  # of all evidence, if computed
-    verdicts: dict[Wish, VerdictWeights] = msgspec.field(default_factory=dict)  # whether a paper answers, if computed
+    strengths: dict[Goal, float]  # how much redundancy is discounted, see `discounted_order`
+    calibrations: dict[Goal, Calibration] = msgspec.field(default_factory=dict)  # of all evidence, if computed
+    verdicts: dict[Goal, VerdictWeights] = msgspec.field(default_factory=dict)  # whether a paper answers, if computed
     training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it was trained: for people, not read here
 
 
@@ -96,18 +96,18 @@ class FinderModel:
         self.card = card
         self.forests = forests
         self._columns = [_COLUMN[name] for name in card.features]
-        self._members = {(member.wish, member.scope): member for member in card.members}
+        self._members = {(member.goal, member.scope): member for member in card.members}
 
-    def scores(self, paper: PaperColumns, wish: Wish, scope: AspectScope) -> Floats:
+    def scores(self, paper: PaperColumns, goal: Goal, scope: AspectScope) -> Floats:
         """Return one number a sentence; where the training data labels no results, one model serves both scopes."""
         if paper.n == 0:
             return np.zeros(0)
-        member = self._members.get((wish, scope)) or self._members[wish, "all"]
+        member = self._members.get((goal, scope)) or self._members[goal, "all"]
         table = finder_table(paper)[:, self._columns]
         scores = predicted(self.forests[member.file], member.weights, table)
         if self.card.asks == "questions":
             return numbered(scores, table, self.card.features)
-        if wish == "answer":
+        if goal == "answer":
             scores, best = lowered(scores, table, self.card.features)
             if member.order:
                 scores = reordered(scores, best, self.forests[member.order].predict(table[best]))
@@ -157,11 +157,11 @@ def reordered(scores: Floats, best: Indices, worth: Floats) -> Floats:
     return scores
 
 
-def asked_columns(query: Query, wish: Wish) -> PaperColumns:
+def asked_columns(query: Query, goal: Goal) -> PaperColumns:
     """Return the columns of a query; to be answered, only the words of its parts count, however they are put."""
     asked = in_spelling_of(query.hypothesis, query.sentences)
     query, question = replace(query, hypothesis=asked), question_of(asked)
-    if wish == "answer" and question.is_split:
+    if goal == "answer" and question.is_split:
         parts = (question.intervention, question.comparator, question.outcome)
         query = replace(query, hypothesis=" ".join(filter(None, parts)))
     return columns_of(query, question, asked)
@@ -193,17 +193,17 @@ def _read_forest(folder: Path, name: str, sha256: str, n_features: int) -> Fores
 
 
 def _require_sound(card: FinderCard) -> None:
-    wishes = {member.wish for member in card.members}
+    goals = {member.goal for member in card.members}
     if not card.features or len(set(card.features)) < len(card.features):
         raise ModelError(f"{CARD}: features: expected some, each once")
     if unknown := [name for name in card.features if name not in _COLUMN]:
         raise ModelError(f"{CARD}: no feature '{unknown[0]}' in this version")
-    if not wishes or wishes != {member.wish for member in card.members if member.scope == "all"}:
-        raise ModelError(f"{CARD}: members: expected one of the scope 'all' for each wish")
+    if not goals or goals != {member.goal for member in card.members if member.scope == "all"}:
+        raise ModelError(f"{CARD}: members: expected one of the scope 'all' for each goal")
     if any(len(member.weights) not in {0, len(card.features)} for member in card.members):
         raise ModelError(f"{CARD}: members: expected no weights, or one for each feature")
-    if any(not 0 <= card.strengths.get(wish, -1) <= 1 for wish in wishes):
-        raise ModelError(f"{CARD}: strengths: expected a number in 0..1 for each wish")
+    if any(not 0 <= card.strengths.get(goal, -1) <= 1 for goal in goals):
+        raise ModelError(f"{CARD}: strengths: expected a number in 0..1 for each goal")
     for table in card.calibrations.values():
         ascends = all(list(numbers) == sorted(numbers) for numbers in (table.scores, table.shares))
         if not ascends or not 0 < len(table.scores) == len(table.shares):
@@ -269,22 +269,22 @@ def asked_for(query: Query) -> Asks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finder:
-    """Finds what answers a hypothesis; where the data names no wish, as EvidenceBench, it follows the rules of `cues`.
+    """Finds what answers a hypothesis; where the data names no goal, as EvidenceBench, it follows the rules of `cues`.
 
-    A wish is what is asked for: what answers the hypothesis, or what a reviewer would note of its study.
+    A goal is what is asked for: what answers the hypothesis, or what a reviewer would note of its study.
     Two models come with the package: one for effects in trials, one for any other question and paper. What stands
     beside the running text, such as rows of tables, is always judged by the second, and put where its chance says.
     Of a query that holds several articles, the one whose words are the hypothesis's is read; the others' sentences come
     last. For ``"answer"``, sentences are ordered by score; for effects, one that only asks keeps a tenth of its score.
     For ``"study"``, a score falls the more similar its sentence is to those chosen before (see `discounted_order`). A
-    wish that the model was not trained for is served by the rules of `Cues`.
+    goal that the model was not trained for is served by the rules of `Cues`.
     """
 
     # A folder that `train finder` wrote: of questions, which is asked those, or of effects, which is asked everything.
     model: Path | None = None  # None: the models that come with the package
     # What is asked beside the model of questions, such as minilm: its scores count as much. Effects need none.
     meaning: NamedSystem | None = None
-    wish: Wish | None = None  # None: what the query says, and "study" where it says nothing, as in the published files
+    goal: Goal | None = None  # None: what the query says, and "study" where it says nothing, as in the published files
     _cards: Mapping[Asks, tuple[Path, PinnedDigest]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -311,12 +311,12 @@ class Finder:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        wish = self._wish_of(query)
-        asks = self._asks(query, wish)
+        goal = self._goal_of(query)
+        asks = self._asks(query, goal)
         if asks == "questions" or not query.n_beside:
-            return Ranking(sentences=_order(self._load(asks), wish, query, brief.scope, self._meant(asks, query)))
+            return Ranking(sentences=_order(self._load(asks), goal, query, brief.scope, self._meant(asks, query)))
         # For effects, the running text alone is what the model was trained on.
-        order = _order(self._load(asks), wish, _running_text(query), brief.scope)
+        order = _order(self._load(asks), goal, _running_text(query), brief.scope)
         chances = self.chances(query)
         beside = range(len(order), len(query.sentences))
         if chances is None:
@@ -326,30 +326,30 @@ class Finder:
     def chances(self, query: Query) -> list[float] | None:
         """Return, for each sentence, the share of held-back sentences with such a score that were evidence.
 
-        It is 0 in the articles of a query that the hypothesis is not about; None without a table for the wish.
+        It is 0 in the articles of a query that the hypothesis is not about; None without a table for the goal.
         """
-        wish = self._wish_of(query)
-        asks = self._asks(query, wish)
+        goal = self._goal_of(query)
+        asks = self._asks(query, goal)
         if asks == "questions" or not query.n_beside:
-            return _chances(self._load(asks), wish, query, self._meant(asks, query))
-        of_text = _chances(self._load(asks), wish, _running_text(query))
+            return _chances(self._load(asks), goal, query, self._meant(asks, query))
+        of_text = _chances(self._load(asks), goal, _running_text(query))
         if of_text is None:
             return None
         if not _may_answer_beside(query):
             return of_text + [0.0] * query.n_beside
-        of_all = _chances(self._load("questions"), wish, query)
+        of_all = _chances(self._load("questions"), goal, query)
         return None if of_all is None else of_text + of_all[len(of_text) :]
 
     def answers(self, query: Query) -> PaperChance | None:
-        """Return how likely the paper answers the hypothesis; None where the model has no verdict for the wish."""
-        wish = self._wish_of(query)
-        asks = self._asks(query, wish)
+        """Return how likely the paper answers the hypothesis; None where the model has no verdict for the goal."""
+        goal = self._goal_of(query)
+        asks = self._asks(query, goal)
         query = query if asks == "questions" else _running_text(query)
         model = self._load(asks)
-        verdict = model.card.verdicts.get(wish)
+        verdict = model.card.verdicts.get(goal)
         if verdict is None or not query.sentences:
             return None
-        _, paper, scores = _score(model, wish, query, "all")
+        _, paper, scores = _score(model, goal, query, "all")
         signs = paper_signs(scores, parts_held(paper.relevance, verdict.common))
         return verdict.chance(signs, paper.n, kind_asked(query.hypothesis))
 
@@ -359,14 +359,14 @@ class Finder:
             return ()
         return tuple(scores_of(self.meaning.rank(query, Brief(budget=None)), len(query.sentences)).tolist())
 
-    def _wish_of(self, query: Query) -> Wish:
-        return self.wish or query.wish or "study"
+    def _goal_of(self, query: Query) -> Goal:
+        return self.goal or query.goal or "study"
 
-    def _asks(self, query: Query, wish: Wish) -> Asks:
+    def _asks(self, query: Query, goal: Goal) -> Asks:
         """Return which model is asked; one of the user's own that stands for both reads all lines."""
         if self._cards["effects"] is self._cards["questions"]:
             return "questions"
-        return asked_for(_running_text(query)) if wish == "answer" else "effects"
+        return asked_for(_running_text(query)) if goal == "answer" else "effects"
 
     def _versions(self) -> dict[str, str]:
         own = None if self.model is None else Path(self.model)
@@ -401,11 +401,11 @@ def _may_answer_beside(query: Query) -> bool:
     return bool((2 * held >= max(1, len(words))).any())
 
 
-def _chances(model: FinderModel, wish: Wish, query: Query, meant: tuple[float, ...] = ()) -> list[float] | None:
-    table = model.card.calibrations.get(wish)
+def _chances(model: FinderModel, goal: Goal, query: Query, meant: tuple[float, ...] = ()) -> list[float] | None:
+    table = model.card.calibrations.get(goal)
     if table is None:
         return None
-    article, _, scores = _score(model, wish, query, "all", meant)
+    article, _, scores = _score(model, goal, query, "all", meant)
     chances = np.zeros(len(query.sentences))
     chances[article] = table.chances(scores)
     return [float(chance) for chance in chances]
@@ -413,17 +413,17 @@ def _chances(model: FinderModel, wish: Wish, query: Query, meant: tuple[float, .
 
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(
-    model: FinderModel, wish: Wish, query: Query, scope: AspectScope, meant: tuple[float, ...] = ()
+    model: FinderModel, goal: Goal, query: Query, scope: AspectScope, meant: tuple[float, ...] = ()
 ) -> tuple[int, ...]:
-    if any(member.wish == wish for member in model.card.members):
-        article, paper, scores = _score(model, wish, query, scope, meant)
+    if any(member.goal == goal for member in model.card.members):
+        article, paper, scores = _score(model, goal, query, scope, meant)
         order = np.argsort(-scores, kind="stable").tolist()
-        if strength := model.card.strengths[wish]:
+        if strength := model.card.strengths[goal]:
             order = discounted_order(np.exp(standard_scores(scores)), paper.similarity.row, strength=strength)
     else:
-        article, paper = _read(query, wish)
+        article, paper = _read(query, goal)
         own = replace(paper.query, hypothesis=query.hypothesis)
-        order = Cues(wish=wish).rank(own, Brief(budget=None, scope=scope)).sentences
+        order = Cues(goal=goal).rank(own, Brief(budget=None, scope=scope)).sentences
     indices = range(len(query.sentences))
     others = (*indices[: article.start], *indices[article.stop :])
     return (*(index + article.start for index in order), *others)
@@ -431,10 +431,10 @@ def _order(
 
 @lru_cache(maxsize=4)
 def _score(
-    model: FinderModel, wish: Wish, query: Query, scope: AspectScope, meant: tuple[float, ...] = ()
+    model: FinderModel, goal: Goal, query: Query, scope: AspectScope, meant: tuple[float, ...] = ()
 ) -> tuple[slice, PaperColumns, Floats]:
-    article, paper = _read(query, wish)
-    scores = model.scores(paper, wish, scope)
+    article, paper = _read(query, goal)
+    scores = model.scores(paper, goal, scope)
     if meant:  # the order changes, and not what the first, the second and so on are worth
         worth = standard_scores(scores) + standard_scores(np.array(meant[article]))
         best_first = np.argsort(-scores, kind="stable")
@@ -443,12 +443,12 @@ def _score(
 
 
 @lru_cache(maxsize=2)
-def _read(query: Query, wish: Wish) -> tuple[slice, PaperColumns]:
+def _read(query: Query, goal: Goal) -> tuple[slice, PaperColumns]:
     """Return the sentences of the article that the hypothesis is about, and their columns."""
     articles = article_slices(query.kinds)
     if len(articles) == 1:
-        return articles[0], asked_columns(query, wish)
-    topic = asked_columns(query, wish).relevance.topic
+        return articles[0], asked_columns(query, goal)
+    topic = asked_columns(query, goal).relevance.topic
     article = max(articles, key=lambda sentences: float(topic[sentences].mean()))
     own = replace(query, sentences=query.sentences[article], kinds=query.kinds[article])
-    return article, asked_columns(own, wish)
+    return article, asked_columns(own, goal)

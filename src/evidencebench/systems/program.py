@@ -69,7 +69,7 @@ def encode_request(number: int, query: Query, brief: Brief) -> bytes:
             "hypothesis": query.hypothesis,
             "sentences": query.sentences,
             "kinds": query.kinds,
-            "wish": query.wish,
+            "goal": query.goal,
         },
         "brief": {"budget": brief.budget, "scope": brief.scope, "task": brief.task},
     }

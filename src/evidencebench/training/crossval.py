@@ -28,7 +28,7 @@ from evidencebench.provenance import differences
 from evidencebench.runs.answers import ANSWERS, header_of
 from evidencebench.runs.header import CrossvalHeader, RunHeader, SystemHeader, differing_runs
 from evidencebench.runs.run import Answer, encode_answer, read_run
-from evidencebench.scoring.compare import overlaps, stranger_shares
+from evidencebench.scoring.compare import distractor_shares, overlaps
 from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
 from evidencebench.scoring.significance import PairedTest, paired_test
@@ -59,7 +59,7 @@ class TaskFigures:
     wrong: Estimate  # recall when asked the changed queries, by default with another paper's hypothesis
     drop: PairedTest  # recall - wrong, paired: what the change costs
     overlap: Estimate | None  # Jaccard index of the selections for both queries; None if nothing is selected
-    stranger: Estimate | None  # of two papers: the share of the selected sentences that are the other one's
+    distractor: Estimate | None  # of two papers: the share of the selected sentences that are the other one's
     blind: Estimate | None  # recall when trained and asked without the hypothesis; None if the system cannot be
     gain: PairedTest | None  # recall - blind, paired
     per_instance: Mapping[str, float]  # instance id -> its mean aspect recall over the seeds
@@ -86,14 +86,14 @@ class SystemFigures:
 def figures_of(
     plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit], resampling: Resampling
 ) -> list[SystemFigures]:
-    strangers = {
-        _key(system, seed, "wrong"): change.strangers
+    distractors = {
+        _key(system, seed, "wrong"): change.distractors
         for seed in plan.seeds
         for change in [changes_of_seed(plan, dataset, seed)]
         for system in plan.systems
-        if change is not None and change.strangers is not None
+        if change is not None and change.distractors is not None
     }
-    scores = evaluate_sources(_sources(finished), dataset, tasks, strangers)
+    scores = evaluate_sources(_sources(finished), dataset, tasks, distractors)
 
     def of(system: str, variant: str, task: Task) -> list[TaskScores]:
         keys = [_key(system, seed, variant) for seed in plan.seeds]
@@ -163,7 +163,7 @@ def _task_figures(
         wrong=bootstrap(when_changed, clusters, resampling),
         drop=paired_test(recalls, when_changed, clusters, resampling),
         overlap=share(overlaps),
-        stranger=share(stranger_shares) if own[0].n_sentences != wrong[0].n_sentences else None,
+        distractor=share(distractor_shares) if own[0].n_sentences != wrong[0].n_sentences else None,
         blind=bootstrap(_mean_over_seeds(blind), clusters, resampling) if blind else None,
         gain=paired_test(recalls, _mean_over_seeds(blind), clusters, resampling) if blind else None,
         per_instance=dict(zip(own[0].ids, recalls.tolist(), strict=True)),

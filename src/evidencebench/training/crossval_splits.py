@@ -27,7 +27,7 @@ from evidencebench.runs.run import Answer, Failure
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.selection import check_answer
 from evidencebench.system import NamedSystem, Ranking, traits_of
-from evidencebench.systems.changed_queries import Stranger, draw_strangers
+from evidencebench.systems.changed_queries import Distractor, draw_distractors
 from evidencebench.training.folds import Splitter, folds_by, paper_folds, split_at_fold
 from evidencebench.training.trainings import Trainable, trainable
 from evidencebench.version import __version__
@@ -131,10 +131,10 @@ def changes_of_seed(plan: Plan, dataset: Dataset, seed: int) -> Changes | None:
     queries = list(dataset.queries())
     folds = plan.folds_of([query.paper_id for query in queries], seed)
     generator = np.random.default_rng(seed)
-    strangers: dict[str, Stranger] = {}
+    distractors: dict[str, Distractor] = {}
     for fold in folds:
-        strangers |= draw_strangers([queries[index] for index in sorted(fold)], generator)
-    return Changes(strangers=strangers)
+        distractors |= draw_distractors([queries[index] for index in sorted(fold)], generator)
+    return Changes(distractors=distractors)
 
 
 def splits_of(plan: Plan) -> Iterator[Split]:
@@ -342,8 +342,8 @@ def _pick(
     answer: Callable[[Instance, Task], Answer], instance: Instance, changes: Changes | None, tasks: Sequence[Task]
 ) -> dict[str, CountedAnswer]:
     n_sentences = len(instance.query.sentences)
-    if changes is not None and changes.strangers is not None:
-        n_sentences += changes.strangers[instance.id].n_sentences
+    if changes is not None and changes.distractors is not None:
+        n_sentences += changes.distractors[instance.id].n_sentences
     applicable = [task for task in tasks if task.applies_to(instance.labels)]
     return {task.name: _count_answer(answer(instance, task), instance, n_sentences, task) for task in applicable}
 

@@ -19,8 +19,8 @@ from evidencebench.files.atomic import write_folder
 from evidencebench.files.disk import PathText
 from evidencebench.models.model_card import CARD, require_replaceable
 from evidencebench.provenance import require_extra
-from evidencebench.query import AspectScope, Query, Wish
-from evidencebench.systems.changed_queries import draw_strangers, with_stranger
+from evidencebench.query import AspectScope, Goal, Query
+from evidencebench.systems.changed_queries import draw_distractors, with_distractor
 from evidencebench.systems.features import Feature
 from evidencebench.systems.finder import (
     FEATURE_NAMES,
@@ -76,9 +76,9 @@ class FinderExample:
         return self.shares["all"] > 0 if "all" in self.shares else np.zeros(len(self.table), bool)
 
 
-def wish_of(instance: Instance) -> Wish:
+def goal_of(instance: Instance) -> Goal:
     """Return what an instance's makers marked; the published files say nothing, and are of the sort ``"study"``."""
-    return instance.query.wish or "study"
+    return instance.query.goal or "study"
 
 
 def in_other_words(hypothesis: str, wording: str) -> str:
@@ -130,7 +130,7 @@ def finder_examples(
             for instance, asked in zip(instances, all_asked, strict=True):
                 examples.append([])
                 for query, offset in asked:
-                    paper = asked_columns(query, wish_of(instance))
+                    paper = asked_columns(query, goal_of(instance))
                     file.write(np.ascontiguousarray(finder_table(paper)[:, columns]).data)
                     lengths.append(paper.n)
                     example = FinderExample(
@@ -160,15 +160,15 @@ def _asked(
 ) -> Iterator[list[_Asked]]:
     """Yield the queries of each instance: alone, of another paper if there is one, and beside another paper.
 
-    Where all papers were asked the same questions, as at the desk of a review, no paper is a stranger to another's.
+    Where all papers were asked the same questions, as at the desk of a review, no paper is foreign to another's.
     """
     queries = {instance.id: instance.query for instance in instances}
     asked_of = {(query.paper_id, query.hypothesis) for query in queries.values()}
     generator = np.random.default_rng(seed)
     try:
-        strangers = draw_strangers(queries.values(), generator) if pools else {}
+        distractors = draw_distractors(queries.values(), generator) if pools else {}
     except UndefinedScoreError:
-        strangers = {}
+        distractors = {}
     wordings = generator.integers(len(WORDINGS), size=(len(instances), 2)).tolist()
     for instance, of_instance in zip(instances, wordings, strict=True):
         alone, beside = (
@@ -179,8 +179,8 @@ def _asked(
         other = others.get(instance.query.paper_id)
         if other and (other.paper_id, instance.query.hypothesis) not in asked_of:
             asked.append((replace(other, hypothesis=alone.hypothesis), None))
-        if stranger := strangers.get(instance.id):
-            pool = with_stranger(beside, queries[stranger.instance_id], is_before=stranger.is_before)
+        if distractor := distractors.get(instance.id):
+            pool = with_distractor(beside, queries[distractor.instance_id], is_before=distractor.is_before)
             asked.append((pool.query, pool.offset))
         yield asked
 
@@ -196,10 +196,10 @@ def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectSco
     return shares
 
 
-STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
+STRENGTHS: Mapping[Goal, float] = {"answer": 0.0, "study": 0.85}
 """How much of its score a sentence loses that repeats a chosen one: an answer that is given twice was marked twice."""
 
-MIXED: Mapping[Wish, bool] = {"answer": True, "study": False}
+MIXED: Mapping[Goal, bool] = {"answer": True, "study": False}
 """Whether papers are trained on beside another's sentences too. It helps to find what answers."""
 
 # Small trees, a low learning rate, thresholds drawn at random and few features a tree: with some hundred papers, larger
@@ -240,7 +240,7 @@ _LEAST_OF_KIND = 20  # questions of a kind, to say how often they are right
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinderTraining:
-    """The training of a finder, for each wish that the data holds."""
+    """The training of a finder, for each goal that the data holds."""
 
     system: ClassVar[str] = "finder"
 
@@ -266,31 +266,31 @@ class FinderTraining:
         require_extra("train finder", "train", "lightgbm", "scipy")
         require_replaceable(folder, FinderCard)
         features = tuple(feature.name for feature in FINDER_FEATURES if self._reads(feature))
-        read = [(wish_of(instance), instance.query.paper_id) for instance in instances]
+        read = [(goal_of(instance), instance.query.paper_id) for instance in instances]
         papers = [paper for _, paper in read]
-        all_indices = {wish: [at for at, (other, _) in enumerate(read) if other == wish] for wish in get_args(Wish)}
-        indices_of: dict[Wish, list[int]] = {wish: indices for wish, indices in all_indices.items() if indices}
-        examples: dict[Wish, list[list[FinderExample]]] = {}
-        folds: dict[Wish, list[tuple[int, ...]]] = {}
-        foreign: dict[Wish, Foreign] = {}
+        all_indices = {goal: [at for at, (other, _) in enumerate(read) if other == goal] for goal in get_args(Goal)}
+        indices_of: dict[Goal, list[int]] = {goal: indices for goal, indices in all_indices.items() if indices}
+        examples: dict[Goal, list[list[FinderExample]]] = {}
+        folds: dict[Goal, list[tuple[int, ...]]] = {}
+        foreign: dict[Goal, Foreign] = {}
         report: TrainingProgress = on_progress or (lambda *_: None)
         numbers = count(1)
-        for wish, indices in (indices_of or {"study": []}).items():
-            paper_folds = inner_folds([papers[index] for index in indices], seed=seed, what=f"training: wish '{wish}'")
-            folds[wish] = paper_folds if self.figures else []
-            if MIXED[wish] and self.hypothesis:
-                foreign[wish] = foreign_papers([[instances[indices[at]].query for at in fold] for fold in folds[wish]])
-            examples[wish] = finder_examples(
+        for goal, indices in (indices_of or {"study": []}).items():
+            paper_folds = inner_folds([papers[index] for index in indices], seed=seed, what=f"training: goal '{goal}'")
+            folds[goal] = paper_folds if self.figures else []
+            if MIXED[goal] and self.hypothesis:
+                foreign[goal] = foreign_papers([[instances[indices[at]].query for at in fold] for fold in folds[goal]])
+            examples[goal] = finder_examples(
                 instances if len(indices_of) == 1 else [instances[index] for index in indices],
                 folder.parent,
                 features=features,
-                mixed=MIXED[wish] and self.hypothesis,
+                mixed=MIXED[goal] and self.hypothesis,
                 pools=self.asks == "effects",
-                foreign=foreign.get(wish, NO_FOREIGN),
+                foreign=foreign.get(goal, NO_FOREIGN),
                 seed=seed,
                 on_read=lambda: report(next(numbers), len(instances)),
             )
-        common = {wish: of_wish.common for wish, of_wish in foreign.items()}
+        common = {goal: of_goal.common for goal, of_goal in foreign.items()}
         model = fit_finder(
             examples, asks=self.asks, features=features, folds=folds, common=common, seed=seed, on_progress=report
         )
@@ -307,22 +307,22 @@ class FinderTraining:
 
 
 def fit_finder(
-    examples: Mapping[Wish, Sequence[Sequence[FinderExample]]],
+    examples: Mapping[Goal, Sequence[Sequence[FinderExample]]],
     *,
     asks: Asks = "effects",
     features: Sequence[str] = FEATURE_NAMES,
-    folds: Mapping[Wish, Sequence[Sequence[int]]] = MappingProxyType({}),
-    common: Mapping[Wish, Mapping[str, float]] = MappingProxyType({}),
+    folds: Mapping[Goal, Sequence[Sequence[int]]] = MappingProxyType({}),
+    common: Mapping[Goal, Mapping[str, float]] = MappingProxyType({}),
     seed: int,
     most_rows: int = _MOST_ROWS,
     on_progress: TrainingProgress = lambda *_: None,
 ) -> FinderModel:
-    """Return the model that is fitted to the examples of each wish, some an instance.
+    """Return the model that is fitted to the examples of each goal, some an instance.
 
     ``folds`` are the positions of instances that are held back together, to calibrate scores; none: not calibrated.
     ``common`` are the roots that the examples' papers share, for a verdict.
     """
-    n_all, numbers = sum(1 + len(folds.get(wish, ())) for wish in examples), count()
+    n_all, numbers = sum(1 + len(folds.get(goal, ())) for goal in examples), count()
     on_progress(next(numbers), n_all, "fitting trees")
     members: list[FinderMember] = []
     forests: dict[str, Forest] = {}
@@ -332,41 +332,41 @@ def fit_finder(
         forests[name := f"trees-{sha256[:16]}.txt"] = forest
         return name, sha256
 
-    calibrations: dict[Wish, Calibration] = {}
-    verdicts: dict[Wish, VerdictWeights] = {}
-    for wish, of_wish in examples.items():
+    calibrations: dict[Goal, Calibration] = {}
+    verdicts: dict[Goal, VerdictWeights] = {}
+    for goal, of_goal in examples.items():
         of_folds: list[list[_Told]] = []
-        for fold in folds.get(wish, ()):
-            seen, held_back = split_at_fold(of_wish, fold)
+        for fold in folds.get(goal, ()):
+            seen, held_back = split_at_fold(of_goal, fold)
             # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
-            most = most_rows * len(seen) // len(of_wish)
-            fitted = _fit_regression(seen, wish, "all", features, asks=asks, seed=seed, most_rows=most)
-            of_folds.append(_told(fitted, held_back, features, wish, asks))
+            most = most_rows * len(seen) // len(of_goal)
+            fitted = _fit_regression(seen, goal, "all", features, asks=asks, seed=seed, most_rows=most)
+            of_folds.append(_told(fitted, held_back, features, goal, asks))
             on_progress(next(numbers), n_all, "fitting trees")
         order = {}
-        if of_folds and MIXED[wish] and common.get(wish):
-            verdict = _fitted_verdict(chain(*of_folds), common[wish], asks)
+        if of_folds and MIXED[goal] and common.get(goal):
+            verdict = _fitted_verdict(chain(*of_folds), common[goal], asks)
             if asks == "effects":
                 file, sha256 = named(_fit_order(chain(*of_folds), seed=seed))
                 order = {"order": file, "order_sha256": sha256}
                 of_folds = _ordered(of_folds, seed=seed)
             if verdict:
-                verdicts[wish] = msgspec.structs.replace(verdict, right_first=_right_first(chain(*of_folds)))
+                verdicts[goal] = msgspec.structs.replace(verdict, right_first=_right_first(chain(*of_folds)))
         if own := [one for one in chain(*of_folds) if not (one.example.is_foreign or one.example.is_absent)]:
             is_evidence = np.concatenate([one.example.is_evidence for one in own])
-            calibrations[wish] = calibrated(np.concatenate([one.scores for one in own]), is_evidence)
-        labelled = {scope for together in of_wish for example in together for scope in example.shares}
+            calibrations[goal] = calibrated(np.concatenate([one.scores for one in own]), is_evidence)
+        labelled = {scope for together in of_goal for example in together for scope in example.shares}
         # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
-        for scope in SCOPES if wish == "study" and "results" in labelled else SCOPES[:1]:
-            forest, weights = _fit_regression(of_wish, wish, scope, features, asks=asks, seed=seed, most_rows=most_rows)
+        for scope in SCOPES if goal == "study" and "results" in labelled else SCOPES[:1]:
+            forest, weights = _fit_regression(of_goal, goal, scope, features, asks=asks, seed=seed, most_rows=most_rows)
             file, sha256 = named(forest)
-            members.append(FinderMember(wish=wish, scope=scope, file=file, sha256=sha256, weights=weights, **order))
+            members.append(FinderMember(goal=goal, scope=scope, file=file, sha256=sha256, weights=weights, **order))
         on_progress(next(numbers), n_all, "fitting trees")
     card = FinderCard(
         asks=asks,
         features=tuple(features),
         members=tuple(members),
-        strengths={wish: STRENGTHS[wish] for wish in examples},
+        strengths={goal: STRENGTHS[goal] for goal in examples},
         calibrations=calibrations,
         verdicts=verdicts,
         training={"seed": seed, "n_trees": _N_TREES, "n_forests": _N_FORESTS, "parameters": _parameters(asks)},
@@ -391,7 +391,7 @@ def _parameters(asks: Asks) -> dict[str, Any]:
 
 def _fit_regression(
     examples: Sequence[Sequence[FinderExample]],
-    wish: Wish,
+    goal: Goal,
     scope: AspectScope,
     features: Sequence[str],
     *,
@@ -411,13 +411,13 @@ def _fit_regression(
         is_kept = generator.random(len(shares)) < np.where(shares > 0, of_evidence, share)
         tables.append(example.table[is_kept])
         # Whether a sentence answers is predicted, or its share of aspects relative to the highest.
-        is_whole = wish == "answer" and asks == "effects"
+        is_whole = goal == "answer" and asks == "effects"
         targets.append(((shares > 0).astype(float) if is_whole else shares / max(shares.max(), 1e-9))[is_kept])
     table, values = np.concatenate(tables), np.concatenate(targets)
     weights = _equal_weights(table[:, list(features).index(_STATED)] > 0) if _STATED in features else None
     forest = _grown(table, values, n_forests=_N_FORESTS, seed=seed, parameters=_parameters(asks), weights=weights)
     # A hundred papers, as those of studies are, are few for trees alone.
-    return forest, _ridge(table, values) if wish == "study" else ()
+    return forest, _ridge(table, values) if goal == "study" else ()
 
 
 _STATED = "is_stated"
@@ -475,14 +475,14 @@ class _Told(NamedTuple):
 
 
 def _told(
-    fitted: _Fitted, held_back: Sequence[Sequence[FinderExample]], features: Sequence[str], wish: Wish, asks: Asks
+    fitted: _Fitted, held_back: Sequence[Sequence[FinderExample]], features: Sequence[str], goal: Goal, asks: Asks
 ) -> list[_Told]:
     all_told = []
     for example in (one for together in held_back for one in together if one.is_foreign or one is together[0]):
         scores, best = predicted(*fitted, example.table), np.zeros(0, np.intp)
         if asks == "questions":
             scores = numbered(scores, example.table, features)
-        elif wish == "answer":
+        elif goal == "answer":
             scores, best = lowered(scores, example.table, features)
         all_told.append(_Told(example, scores, best))
     return all_told

@@ -74,7 +74,7 @@ class Trainable:
 
 
 def trainable(spec: str) -> Trainable | None:
-    """Return the training of ``finder:figures=false,wish=study``; None for a system without one, or with a model."""
+    """Return the training of ``finder:figures=false,goal=study``; None for a system without one, or with a model."""
     parsed = parse_specification(spec)
     factory = None if "model" in parsed.options else _find_training(parsed.name)
     if factory is None:

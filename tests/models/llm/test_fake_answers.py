@@ -90,8 +90,8 @@ def test_the_paper_and_its_hypothesis_decide_whatever_stands_around_them(tmp_pat
 
 
 def test_a_paper_that_is_not_in_the_data_is_answered_by_nothing_and_said_so() -> None:
-    stranger = replace(FIRST.query, sentences=("No such sentence.",) * 3)
-    for text in (prompt(stranger), "Hello!"):
+    distractor = replace(FIRST.query, sentences=("No such sentence.",) * 3)
+    for text in (prompt(distractor), "Hello!"):
         spoken = speak(text)
         assert spoken.text.startswith(UNKNOWN)
         assert named(spoken) == ()
@@ -111,6 +111,6 @@ def test_structured_replies_are_json_of_the_members_that_the_schema_declares() -
     assert json.loads(speak(QUESTION, response_format=only).text) == {"sentences": list(GOLD)}
 
 
-def test_a_model_named_like_a_personality_has_it() -> None:
+def test_a_model_named_like_a_behaviour_has_it() -> None:
     call = msgspec.convert({**openai_body(QUESTION), "model": "lead"}, Call)
     assert named(MODEL.reply(call, "key")) == tuple(range(len(GOLD)))

@@ -33,7 +33,7 @@ def client(tmp_path: Path) -> Iterator[ChatClient]:
 @pytest.fixture
 def server() -> Iterator[RunningServer]:
     """Run a model that writes the same score for every sentence, and another one with the probability of a third."""
-    with running_fake_server(SAMPLE, personality="lead") as running:
+    with running_fake_server(SAMPLE, behaviour="lead") as running:
         yield running
 
 

@@ -103,13 +103,13 @@ def asked_about(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def test_against_the_oracle_every_strategy_covers_everything_and_against_lead_it_is_the_control(
     spec: str, asked_about: Dataset, tmp_path: Path
 ) -> None:
-    for port, (personality, control) in enumerate((("oracle", "oracle"), ("lead", "lead")), start=1):
-        path, tasks = tmp_path / f"{personality}.jsonl", ("er_at_optimal", "result_er_at_optimal", "er_at_10")
+    for port, (behaviour, control) in enumerate((("oracle", "oracle"), ("lead", "lead")), start=1):
+        path, tasks = tmp_path / f"{behaviour}.jsonl", ("er_at_optimal", "result_er_at_optimal", "er_at_10")
         asked = spec.replace("{model_server}", f"http://127.0.0.1:{port}/v1")  # no reply of the one is the other's
-        report = run(asked, asked_about, path, *tasks, **without_server(asked_about, personality=personality))
+        report = run(asked, asked_about, path, *tasks, **without_server(asked_about, behaviour=behaviour))
         assert report.n_failed == 0, report.first_error
         scores = evaluate({"run": answers_of(read_run(path))}, asked_about, [TASKS[task] for task in tasks])["run"]
-        for task in tasks[: 2 if personality == "oracle" else 3]:
+        for task in tasks[: 2 if behaviour == "oracle" else 3]:
             assert list(scores[task].scores["aspect_recall"]) == scores_of_control(control, asked_about, task)
 
 
@@ -117,7 +117,7 @@ def test_against_the_oracle_every_strategy_covers_everything_and_against_lead_it
 def test_a_paper_that_tasks_share_is_paid_nearly_once_and_one_task_pays_nothing_more(
     tmp_path: Path, tasks: tuple[str, ...], full_prices: float
 ) -> None:
-    client = make_client(**without_server(SAMPLE, personality="lead"))
+    client = make_client(**without_server(SAMPLE, behaviour="lead"))
     spec = f"llm_base:model=anthropic/claude-sonnet-4-5,base_url={NOWHERE},key_env="
     path = tmp_path / "run.jsonl"
     execute(spec, SAMPLE, path, tasks=[task_named(task) for task in tasks], client=client, max_waiting=1)
@@ -141,7 +141,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_examples_are_shown_and_papers_of_examples_are_refused(examples: Path, tmp_path: Path) -> None:
     others = many(tmp_path, 1)
-    with running_fake_server(others, personality="oracle") as server:
+    with running_fake_server(others, behaviour="oracle") as server:
         spec = IN_CONTEXT.replace("{model_server}", server.base_url).replace("{examples_file}", str(examples))
         report = run(spec, others, tmp_path / "run.jsonl", "er_at_optimal")
         assert report.n_failed == 0, report.first_error
@@ -183,7 +183,7 @@ def test_requests_at_thirty_percent_faults_are_answered_or_counted_and_none_is_p
     n_copies = 30 if IS_THOROUGH else 10
     dataset = many(tmp_path, n_copies)
     task, n = "er_at_optimal", 10 * n_copies
-    with running_fake_server(dataset, personality="oracle", fault_rate=0.3, hang_seconds=0.2, seed=1) as server:
+    with running_fake_server(dataset, behaviour="oracle", fault_rate=0.3, hang_seconds=0.2, seed=1) as server:
         spec = f"llm_base:model=local/fake,base_url={server.base_url}"
         report = run(spec, dataset, tmp_path / "run.jsonl", task, max_connections=64)
         totals = server.totals()
@@ -209,7 +209,7 @@ def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_r
     enough = 0  # answers, until the process is killed: none comes while this thread is not looking
     with running_fake_server(
         dataset,
-        personality="oracle",
+        behaviour="oracle",
         fault_rate=0.1,
         hang_seconds=0.2,
         latency_seconds=0.05,
@@ -262,7 +262,7 @@ def answer_lines(path: Path) -> list[dict[str, Any]]:
 def test_two_hundred_requests_are_in_flight_at_once(tmp_path: Path) -> None:
     dataset = many(tmp_path, 20)
     with running_fake_server(
-        dataset, personality="lead", may_answer=lambda app: app.totals["most_in_flight"] >= 200
+        dataset, behaviour="lead", may_answer=lambda app: app.totals["most_in_flight"] >= 200
     ) as server:
         client = make_client(max_connections=200)
         spec = f"llm_base:model=local/fake,base_url={server.base_url}"

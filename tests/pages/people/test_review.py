@@ -42,7 +42,7 @@ def test_a_cell_is_opened_decided_and_told_since_a_stamp(table: ReviewTable) -> 
     task = ada.get("task", id=cell).json()["task"]
 
     assert len(queue["cells"]) == queue["progress"]["of"] == 6
-    assert task["found"]["evidence"][0]["told"].startswith(("Coffee", "Results", "paragraph"))
+    assert task["found"]["evidence"][0]["message"].startswith(("Coffee", "Results", "paragraph"))
     assert task["paper"]["kinds"] == "hhbbb"
     ((width, height),) = task["paper"]["pages"]
     assert all(
@@ -111,12 +111,12 @@ def test_exports_are_attachments_and_pages_are_pictures(table: ReviewTable) -> N
 
 
 def test_nobody_is_told_anything_without_having_signed_in(table: ReviewTable) -> None:
-    stranger = TestClient(review_tasks(table.desk, is_blind=False).make_app(Address()), base_url=URL)
+    distractor = TestClient(review_tasks(table.desk, is_blind=False).make_app(Address()), base_url=URL)
     for path in ("queue", "task", "disputes", "page", "export"):
-        found = stranger.get(f"/api/people/{path}", params={"person": "Ada", "list": "review", "format": "csv"})
+        found = distractor.get(f"/api/people/{path}", params={"person": "Ada", "list": "review", "format": "csv"})
         assert found.status_code == 401, path
     assert (
-        stranger.get("/api/people/export?person=Ada&format=csv", headers={"Sec-Fetch-Site": "cross-site"}).status_code
+        distractor.get("/api/people/export?person=Ada&format=csv", headers={"Sec-Fetch-Site": "cross-site"}).status_code
         == 403
     )
 

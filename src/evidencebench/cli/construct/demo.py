@@ -50,7 +50,8 @@ def demo(
         instances = list(open_dataset(str(folder / "work" / "dataset" / "test.json")))
         is_gold = instances == expected_instances()
         click.echo(f"paid requests: {n_paid:,}; of all attempts, {100 * faults:g} % failed and were repeated")
-        click.echo(f"{counted(len(instances), 'instance')}: {'as they must be' if is_gold else 'NOT as they must be'}")
+        sameness = "identical to" if is_gold else "NOT identical to"
+        click.echo(f"Built {counted(len(instances), 'instance')}, {sameness} the expected ones.")
         if output is not None:
             click.echo(f"{folder}: reviews, papers, construction.toml, work/dataset/datasheet.md")
     return 0 if is_gold else 1

@@ -10,7 +10,7 @@ from evidencebench.cli import options
 from evidencebench.cli.options import listen, option
 from evidencebench.construction.demo import read_gold
 from evidencebench.data.dataset import open_dataset
-from evidencebench.integrations.fake_model import PERSONALITIES, FakeModel, Settings
+from evidencebench.integrations.fake_model import BEHAVIOURS, FakeModel, Settings
 from evidencebench.provenance import require_extra
 
 
@@ -18,8 +18,8 @@ from evidencebench.provenance import require_extra
 def serve_fake(
     *,
     data: options.Data,
-    personality: Annotated[
-        str, option("--personality P", "How the model answers; see below.", click.Choice(list(PERSONALITIES)))
+    behaviour: Annotated[
+        str, option("--behaviour P", "How the model answers; see below.", click.Choice(list(BEHAVIOURS)))
     ] = "oracle",
     port: Annotated[int, options.number("--port N", "0: a free one.", least=0, most=65535)],
     host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1",
@@ -34,8 +34,8 @@ def serve_fake(
     """Serve a fake language model for trials.
 
     It speaks OpenAI's chat completions, and answers prompts about the papers of D as
-    the personality says. Any key and any model is taken; a model named like a
-    personality has that personality. GET /log has the counts of requests and
+    the behaviour says. Any key and any model is taken; a model named like a
+    behaviour has that behaviour. GET /log has the counts of requests and
     payments. Serves until Ctrl-C.
 
     \b
@@ -48,14 +48,14 @@ def serve_fake(
     from evidencebench.web.serving import serve_until_signal  # noqa: PLC0415 - an extra
 
     studies = [] if construction is None else read_gold(construction)
-    settings = Settings(personality=personality, fault_rate=faults, latency_seconds=latency, seed=seed)
+    settings = Settings(behaviour=behaviour, fault_rate=faults, latency_seconds=latency, seed=seed)
     app = FakeServer(FakeModel(open_dataset(data), settings, studies))
     bound = listen(host, port, expose=expose)
     host, port = bound.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
-    serve_until_signal(app, bound, partial(click.echo, f"serving {personality} on {address}"))
+    serve_until_signal(app, bound, partial(click.echo, f"serving {behaviour} on {address}"))
 
 
 serve_fake.epilog = "\n".join(
-    ["\b", "Personalities:", *(f"  {name:<14}{meaning}" for name, meaning in PERSONALITIES.items())]
+    ["\b", "Behaviours:", *(f"  {name:<14}{meaning}" for name, meaning in BEHAVIOURS.items())]
 )

@@ -1,4 +1,4 @@
-"""Where an answer stands in a reply: behind words, in items, in JSON; and the scores of sentences."""
+"""Find the answer in a reply's text: after words, in items, in JSON; and the scores of sentences."""
 
 import json
 import re

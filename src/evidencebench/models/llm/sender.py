@@ -370,8 +370,8 @@ class HttpSender:
         most = max(self._bounds.max_failures_in_a_row, 3 * self._bounds.max_connections)
         if not target.has_replied and target.n_failed_attempts >= most:
             raise FailingServerError(
-                f"{post.where}: not one usable reply in the first {target.n_failed_attempts} attempts, the last one: "
-                f"{last}; see whether the server runs and run again: what is stored is kept"
+                f"{post.where}: no usable reply in {target.n_failed_attempts} attempts, the last one: {last}; is the "
+                "server running? Run again to resume"
             )
 
     def _require_server(self, post: _Post, last: TransientError) -> None:

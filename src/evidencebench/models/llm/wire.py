@@ -1,4 +1,4 @@
-"""Bodies and replies of OpenAI and Anthropic; a paid reply is not lost because a field that it can spare is odd."""
+"""Bodies and replies of OpenAI and Anthropic. Optional fields of a reply may be malformed."""
 
 import re
 from collections.abc import Iterator, Mapping

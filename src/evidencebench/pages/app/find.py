@@ -21,7 +21,7 @@ from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.html import FIND_STYLES, encode_json
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
-from evidencebench.query import Wish
+from evidencebench.query import Goal
 from evidencebench.system import NamedSystem
 from evidencebench.tables import as_csv, as_markdown
 
@@ -36,7 +36,7 @@ _LONGEST_NAME = 200
 class _Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     paper: str
     hypothesis: Annotated[str, msgspec.Meta(min_length=1, max_length=5_000)]
-    wish: Wish = "answer"
+    goal: Goal = "answer"
 
 
 class _Export(_Question, kw_only=True, forbid_unknown_fields=True):
@@ -78,7 +78,7 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
             paper = papers.get(question.paper)
         if paper is None:
             raise RefusedError(410, "the app has forgotten this paper; send it again")
-        return find_evidence(paper, question.hypothesis, budget=MOST_SENTENCES, system=system, wish=question.wish)
+        return find_evidence(paper, question.hypothesis, budget=MOST_SENTENCES, system=system, goal=question.goal)
 
     def answer(request: Request) -> Response:
         finding = find(decode(request.state.body, _Question))

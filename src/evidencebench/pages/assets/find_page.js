@@ -36,13 +36,13 @@ function foundPaper(paper) {
 
 // A link to a sentence, with its rank, where it stands and how likely it is evidence.
 // A row of a table, a caption or a note stands beside the text that is shown.
-const evidenceItem = ({ sentence, rank, text, told, start }) =>
-  h("li", { value: rank }, start === null ? foreign("span", {}, text) : h("a", { href: `#sentence-${sentence}`, dir: "auto" }, text), h("small", {}, told));
+const evidenceItem = ({ sentence, rank, text, message, start }) =>
+  h("li", { value: rank }, start === null ? foreign("span", {}, text) : h("a", { href: `#sentence-${sentence}`, dir: "auto" }, text), h("small", {}, message));
 
 // The page for a paper of the reader's own: drop or paste a paper, ask, see its evidence, change how much of it, export.
 
 const EXPORTS = { csv: "CSV", markdown: "Markdown", json: "JSON", ris: "RIS notes", html: "Page (HTML)" };
-const WISHES = { answer: "what answers the hypothesis", study: "what a reviewer would note of the study" };
+const GOALS = { answer: "what answers the hypothesis", study: "what a reviewer would note of the study" };
 const EXAMPLE = "Tea lowers blood pressure.";
 const MOST_FILE_BYTES = 64 * 1024 * 1024;
 
@@ -56,7 +56,7 @@ function showFindPage(root) {
   const pasted = h("textarea", { id: "find-text", rows: 4, placeholder: "or paste its text here", onpaste: () => setTimeout(takePasted), onchange: takeTyped });
   const askOnEnter = (event) => event.key === "Enter" && !event.shiftKey && !askButton.disabled && ask(event);
   const hypothesis = h("textarea", { id: "find-hypothesis", rows: 2, placeholder: EXAMPLE, onkeydown: askOnEnter, oninput: forgetAnswer });
-  const wish = h("select", { id: "find-wish", onchange: forgetAnswer }, ...optionsOf(WISHES));
+  const goal = h("select", { id: "find-goal", onchange: forgetAnswer }, ...optionsOf(GOALS));
   const budget = h("input", { id: "find-budget", type: "number", min: 1, max: 100, value: 10, oninput: showAnswer });
   const split = h("input", { id: "find-split", type: "checkbox", onchange: showAnswer });
   const askButton = h("button", { type: "submit", class: "find-ask" }, "Find the evidence");
@@ -66,7 +66,7 @@ function showFindPage(root) {
   const empty = h("p.find-empty", {}, "Drop a paper anywhere on this page. It stays on this machine.");
   const text = h("div.find-text", {}, empty);
   let marked = null;
-  const question = () => ({ paper: state.paper.key, hypothesis: hypothesis.value.trim(), wish: wish.value });
+  const question = () => ({ paper: state.paper.key, hypothesis: hypothesis.value.trim(), goal: goal.value });
   const isNear = () => ["none", "unsure"].includes(state.answer?.verdict); // it may hold no evidence: its nearest sentences are shown
 
   root.classList.add("find");
@@ -74,7 +74,7 @@ function showFindPage(root) {
     h("div.find-side", {},
       h("form.find-form", { onsubmit: ask },
         labelled("Paper: PDF, XML, HTML, Word, EPUB, Markdown or text", file), pasted,
-        labelled("Hypothesis", hypothesis), labelled("Show", wish), labelled("How many sentences", budget),
+        labelled("Hypothesis", hypothesis), labelled("Show", goal), labelled("How many sentences", budget),
         h("div.find-check", {}, split, h("label", { for: split.id }, "Group by what they report")),
         askButton),
       status, answer, exporting),
@@ -132,7 +132,7 @@ function showFindPage(root) {
       if (turn !== state.turn) return;
       state.answer = found;
       const n = shown().length;
-      announce(status, [found.summary, found.told, n && `${counted(n, "sentence")} ${isNear() ? "nearest" : "found"}.`].filter(Boolean).join(" "));
+      announce(status, [found.summary, found.message, n && `${counted(n, "sentence")} ${isNear() ? "nearest" : "found"}.`].filter(Boolean).join(" "));
     } catch (error) {
       if (turn !== state.turn) return;
       announce(status, error.message);
@@ -159,7 +159,7 @@ function showFindPage(root) {
     const evidence = shown();
     marked?.mark(evidence, state.answer?.strengths ?? {}, split.checked);
     answer.replaceChildren(h("div", {}, groupsOf(evidence), meaningsOf(evidence)));
-    status.classList.toggle("is-warning", Boolean(state.answer?.told) || isNear());
+    status.classList.toggle("is-warning", Boolean(state.answer?.message) || isNear());
     exporting.hidden = state.answer === null;
   }
 

@@ -299,10 +299,10 @@ function cellView(server, task, about, on) {
     ...(pages.length ? [{ keys: ["p"], name: "show the pages of the PDF", run: () => { turnTo("pdf"); reveal(); } }] : []),
   ] };
 
-  function markRow({ sentence, rank = "", told = "" }) {
+  function markRow({ sentence, rank = "", message = "" }) {
     const page = paper.boxes?.[sentence]?.[0]?.[0];
     const by = acceptedBy(sentence);
-    const facts = [rank, told || (page ? `page ${page}` : nameAt(sentence)), by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
+    const facts = [rank, message || (page ? `page ${page}` : nameAt(sentence)), by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
     const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { current = sentence; reveal(); } }, foreign("span", {}, wordsAt(sentence)));
     const [accept, reject] = [["accepted", "Accept", "✓"], ["rejected", "Reject", "✗"]].map(([name, words, sign]) =>
       h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} ${nameAt(sentence)}`, title: words, onclick: () => mark(name, sentence) }, sign));

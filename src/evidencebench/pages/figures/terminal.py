@@ -54,7 +54,7 @@ def terminal_bars(
     legend = [f"{mark.letter} {mark.name}" for mark in marks if any(value is not None for value in mark.values)]
     explained = {
         "+ several of them": any("+" in track for track in tracks),
-        "◉ one of them at the mean": any("◉" in track for track in tracks),
+        "◉ a reference value that equals the mean": any("◉" in track for track in tracks),
         "◌ unfinished: what has no answer counts as 0": any(bar.unfinished for bar in bars),
     }
     below: list[str] = []

@@ -97,7 +97,7 @@ def _told(finding: Finding) -> Mapping[str, object]:
         {
             "sentence": one.sentence,
             "rank": rank,
-            "told": telling.about(one),
+            "message": telling.about(one),
             "direction": one.direction,
             "strength": levels.get(one.sentence, 0),
         }

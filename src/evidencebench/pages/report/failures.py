@@ -55,7 +55,7 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
         "failures",
         "Answers that failed",
         note("A failed, an empty and a missing answer each score 0." if rows else _ALL_WELL),
-        table_node("What was odd, where most answers were", ["run", "what", "answers", "task", "which says"], rows),
+        table_node("Warnings by run", ["run", "what", "answers", "task", "detail"], rows),
         *_left_out(findings),
         _replies(notes),
     )

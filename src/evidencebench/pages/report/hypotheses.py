@@ -53,7 +53,7 @@ def hypotheses_section(findings: Findings, results: Sequence[ControlResult], dat
         note(
             "Each run beside one of the same system that was asked changed queries, such as another paper's "
             "hypothesis. A high score alone does not show that a system used the hypothesis. Of two papers, one is a "
-            "stranger, whose sentences cover nothing. Runs with changed queries are on no leaderboard."
+            "distractor, whose sentences cover nothing. Runs with changed queries are on no leaderboard."
         ),
         *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results)),
         _results_table(results) if results else None,
@@ -164,13 +164,13 @@ def _results_table(results: Sequence[ControlResult]) -> Node:
         means = (100 * pair.first.mean, 100 * pair.second.mean)
         few = "too few papers differ" if test.n_better + test.n_worse else "no paper differs"
         p = f"none, {few}" if result.adjusted is None else p_text(result.adjusted)
-        stranger = "" if result.stranger is None else percent(result.stranger.selection, alone="")
-        tested = [points_text(test.difference), p, percent(pair.overlap, alone=""), stranger]
+        distractor = "" if result.distractor is None else percent(result.distractor.selection, alone="")
+        tested = [points_text(test.difference), p, percent(pair.overlap, alone=""), distractor]
         return [result.system, result.control, pair.task.name, *means, *tested, test.difference.n]
 
     columns = ["system", "control", "task", "own", "changed", "own − changed, points", "p (Holm)", "overlap, %"]
     title = "Own against changed queries: aspect recall in %"
-    table = table_node(title, [*columns, "stranger, %", "n"], list(map(row, results)))
+    table = table_node(title, [*columns, "distractor, %", "n"], list(map(row, results)))
     return folding_part("All changed queries on all tasks, as a table", table)
 
 

@@ -36,7 +36,7 @@ def answers_of(
     """Return the questions that the opening answers on a task, each with a link to where more of it stands."""
     ranked, controls = findings.boards[task.name].ranked, findings.label_free_controls(task)
     runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]  # that compete
-    facts: dict[str, list[Child]] = {"Which is best, and is it sure?": _best(findings, task, runs)}
+    facts: dict[str, list[Child]] = {"Which system is best, and how certain is that?": _best(findings, task, runs)}
     if runs:
         facts["Does it read the hypothesis?"] = _reading(findings, task, runs, results, data)
     facts["What did all miss?"] = _missed(missed)
@@ -59,7 +59,7 @@ def _named(names: Sequence[str] | Mapping[str, str]) -> list[Child]:
     return [*isolated_names(dict(list(ends.items())[:_MOST_NAMED])), more]
 
 
-# Which is best, and is it sure?
+# Which system is best, and how certain is that?
 
 
 def _best(findings: Findings, task: Task, runs: Sequence[Standing]) -> list[Child]:
@@ -160,13 +160,10 @@ def _reading(
 def _missed(missed: Missed) -> list[Child]:
     if not missed.n_stated:
         return ["No sentence states an aspect here, so there was nothing to find."]
-    told = f"{missed.n_missed:,} of {counted(missed.n_stated, 'aspect')}"
-    shown = _link("#/missed", told) if missed.is_listed else told
+    words = f"{missed.n_missed:,} of the {counted(missed.n_stated, 'findable aspect')}"
+    shown = _link("#/missed", words) if missed.is_listed else words
     where = "." if missed.is_listed else "; their list is left out with the papers, which this page does not hold."
-    return [
-        node("strong", None, shown),
-        f" that a sentence states: found by none of {counted(missed.n_systems, 'system')}{where}",
-    ]
+    return [f"{counted(missed.n_systems, 'system')} missed ", node("strong", None, shown), where]
 
 
 def _lacking(findings: Findings, runs: Sequence[Standing]) -> list[Child]:

@@ -121,7 +121,11 @@ def _signatures_section(findings: Findings) -> Node:
     table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
     dataset, n, n_texts = findings.dataset, findings.scored.n_instances, findings.n_papers
     limit = "" if n == len(dataset.whole) else f"{'the first ' if n < len(dataset) else ''}{n:,} of "
-    texts = "" if n == n_texts else f"; as some are of one text or review, intervals and tests count {n_texts:,}"
+    texts = (
+        ""
+        if n == n_texts
+        else f" from {counted(n_texts, 'paper or review', 'papers or reviews')}; intervals and tests resample these"
+    )
     runs = {"Runs": _runs(findings.scored.runs)}
     if findings.scored.changed:
         runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.scored.changed.items()})
