@@ -448,7 +448,7 @@ from evidencebench.execution.exchanges import requests_can_be_made as requests_c
 from evidencebench.execution.finding import PaperVerdict as PaperVerdict
 from evidencebench.execution.findings import not_searched as not_searched
 from evidencebench.execution.findings import summary as summary
-from evidencebench.execution.findings import told as told
+from evidencebench.execution.findings import message as message
 from evidencebench.execution.making import find_code as find_code
 from evidencebench.execution.making import options_of as options_of
 from evidencebench.execution.own_code import find_own_code as find_own_code

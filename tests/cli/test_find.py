@@ -23,9 +23,9 @@ from doors import (
     ReportedDirection,
     Stance,
     UnitKind,
+    message,
     not_searched,
     reported_directions,
-    told,
 )
 from evidencebench import Finding, FoundSentence, find_evidence, read_paper
 from kit.command_line import Command, Outcome
@@ -97,7 +97,7 @@ def test_what_cannot_be_asked_or_read_is_said_in_words(command: Command) -> None
     Path("paper.rtf").write_bytes(b"{\\rtf1 Tea.}")
     Path("none.txt").write_text("\n")
     Path("latin.txt").write_bytes(b"Tea helps.\nCaf\xe9 too.\n")
-    for arguments, message in {
+    for arguments, refusal in {
         "find Tea. absent.txt": "error: absent.txt: ",
         "find Tea. folder": "error: folder: expected a folder of papers",
         "find Tea. pipe": "error: pipe: cannot be read: is a pipe",
@@ -112,7 +112,7 @@ def test_what_cannot_be_asked_or_read_is_said_in_words(command: Command) -> None
         "find --hypotheses latin.txt -": "latin.txt: line 2: expected UTF-8",
         "find --hypotheses - -": "not both",
     }.items():
-        assert message in command(arguments, _TEXT).refusal, arguments
+        assert refusal in command(arguments, _TEXT).refusal, arguments
 
 
 def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_is_evidence(command: Command) -> None:
@@ -216,7 +216,7 @@ def test_what_a_pdf_or_a_web_page_has_besides_its_sentences_is_said_without_numb
     text = read_paper(b"Tea lowered pressure.", name="tea.txt")
     paper = replace(text, format="PDF", loss=Loss(left_out=left_out))
     found = find_evidence(paper, "Xyzzy", system="lead")
-    assert told(found).startswith(
+    assert message(found).startswith(
         "'xyzzy' is not in the 1 sentence read. Not searched, as far as a PDF shows what it is: "
     )
     assert not_searched(paper) == not_searched(replace(paper, format="HTML")) == ["table", "front matter"]

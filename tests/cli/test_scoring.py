@@ -305,7 +305,7 @@ def test_a_run_with_another_papers_hypothesis_stands_beside_its_own_on_no_row(co
     assert measured["difference"] == control["difference"]
     assert measured["p_holm"] == control["p_value_holm"]
     assert rows["cues"]["wrong_hypothesis"] is None
-    for call in ("leaderboard", "table"):
+    for call in ("leaderboard", "leaderboard --table"):
         lines = command(f"{call} bm25.jsonl cues.jsonl lead.jsonl wrong.jsonl {options}").out.splitlines()
         ends = {line.split()[0]: line.rstrip() for line in lines[2:8] if line}
         assert f"{100 * control['recall_changed']['mean']:.1f}, p = " in ends["bm25"], call

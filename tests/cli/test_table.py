@@ -67,7 +67,7 @@ def test_a_star_is_the_same_in_table_leaderboard_and_compare_beside_controls_and
 def test_runs_with_the_same_answers_are_said_to_be_the_same(command: Command) -> None:
     command("run stored:run=lead.jsonl --data sample -o copy.jsonl")
     said = "has the same answers as lead; the tests count the two as one"
-    for call in ("table", "leaderboard", "compare", "report -o page.html"):
+    for call in ("leaderboard --table", "leaderboard", "compare", "report -o page.html"):
         found = command(f"{call} bm25.jsonl lead.jsonl copy.jsonl --data sample --set draws=50")
         assert f"same answers: {said}" in " ".join(found.err.split()), call
     assert said in Path("page.html").read_text()

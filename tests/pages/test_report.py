@@ -197,7 +197,7 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
         ),
         ({"a": [1]}, "a.json covers 50.0 [50.0, 50.0] % of the aspects on average."),
         ({"a": [1], "b": []}, "Did each answer?12 of 24 answers are empty (b.json 12). Each scores 0."),
-        ({"a": [1], "b": [0]}, "What did all miss?2 systems missed 12 of the 24 findable aspects"),
+        ({"a": [1], "b": [0]}, "What did all miss?4 systems missed 12 of the 24 findable aspects"),
         ({str(n): [n + 3] for n in range(7)}, "3.json 0.0 [0.0, 0.0] %, 4.json 0.0 [0.0, 0.0] %, and 2 more of"),
     ],
 )
@@ -221,9 +221,9 @@ def test_the_opening_counts_the_missed_as_the_rows_of_the_papers_do_and_names_no
         missed = found[task.name]
         assert (missed.n_missed, missed.n_stated) == (sum(n[0] for n in of_task if n), sum(map(sum, of_task)))
         block = report.section("summary").all("div", **{"data-task": task.name})[0]
-        assert f"{missed.n_missed} of {missed.n_stated} aspects" in block.text
+        assert f"{missed.n_missed} of the {missed.n_stated} findable aspects" in block.text
         assert [link.text for link in block.all("a", href="#/missed")] == [
-            f"{missed.n_missed} of {missed.n_stated} aspects"
+            f"{missed.n_missed} of the {missed.n_stated} findable aspects"
         ]
         assert "What did it cost?" not in block.text
     alone = report_of([folder / "bm25.jsonl"], SAMPLE, "er_at_10", papers=False).section("summary")
@@ -701,7 +701,7 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     rows = failures.table("Warnings by run")
     odd = [("failed: own code", "3 of 10"), ("empty", "1 of 10"), ("missing", "6 of 10")]
     assert [(row["what"], row["answers"]) for row in rows] == odd
-    assert rows[0]["which says"].endswith(f"the first, {a}: TimeoutError: no reply within 60 s")
+    assert rows[0]["detail"].endswith(f"the first, {a}: TimeoutError: no reply within 60 s")
     (replies,) = failures.table("Replies of language models by class")
     assert replies == {"run": "run.jsonl", "replies": "3", "answered": "1", "failed": "1", "refused": "1"}
     (cost,) = page.section("costs").table("Language models")
@@ -731,7 +731,7 @@ def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path
     header = header_of("llm_base", {}, tasks=["er_at_10", "er_at_5"], per_task=True)
     page = report_of([run_at(tmp_path / "run.jsonl", header, *lines)], SAMPLE, "er_at_10", limit=1)
     (error, *_) = page.section("failures").table("Warnings by run")
-    assert (error["answers"], error["which says"][-20:]) == ("1 of 1", "TimeoutError: graded")
+    assert (error["answers"], error["detail"][-20:]) == ("1 of 1", "TimeoutError: graded")
     (reply,) = page.section("failures").table("Replies of language models by class")
     assert reply["replies"] == "1"
     (cost,) = page.section("costs").table("Language models")

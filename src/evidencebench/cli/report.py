@@ -9,6 +9,7 @@ from typing import Annotated
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.configuration import Setting
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_warnings, progress, refuse_existing, tell_written
 from evidencebench.data.tasks import Task
@@ -122,6 +123,8 @@ def _command_line(ctx: click.Context) -> str:
             word = item.name if isinstance(item, Task) else str(item)
             if isinstance(parameter, click.Argument):
                 words.append(argument_of(item))
+            elif isinstance(parameter, Setting):
+                words += ["--set", f"{parameter.setting}={word}"]
             else:
                 words += [parameter.opts[-1], shareable(word) if parameter.name in _FILES else word]
     return join([*words, "--overwrite"])  # without it, the command would not replace the page that shows it

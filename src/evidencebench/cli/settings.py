@@ -13,7 +13,9 @@ from evidencebench.cli.output import print_json, print_prose, terminal_width
 
 @options.command
 def settings(*, as_json: options.AsJson) -> None:
-    """List the settings that commands share, with the values that count here.
+    """List the settings that commands share.
+
+    Each with the value that counts here, and where it was given.
 
     A setting is given by --set NAME=VALUE, else by the environment, else by the
     file evidencebench.toml of the current folder, which has a line for each, such
@@ -22,7 +24,7 @@ def settings(*, as_json: options.AsJson) -> None:
     \b
     Examples:
       evidencebench settings
-      evidencebench score bm25.jsonl --data sample --set level=0.9 --set draws=2000
+      evidencebench score bm25.jsonl --data sample --set level=0.9
     """
     context = click.get_current_context()
     takers: dict[str, list[str]] = {}

@@ -388,7 +388,7 @@ def _distractor_share(own: TaskScores, changed: TaskScores, resampling: Resampli
 
 
 def distractor_shares(own: TaskScores, changed: TaskScores) -> Floats:
-    """Return for each instance the share of selected sentences that are the distractor's; NaN where none is selected."""
+    """Return for each instance the share of selected sentences that are the distractor's; NaN without any."""
     pools = zip(changed.selections, own.n_sentences, changed.n_sentences, strict=True)
     return np.array(
         [chosen.expected_within(range(n_own, n)) / chosen.size if chosen.size else np.nan for chosen, n_own, n in pools]

@@ -62,7 +62,7 @@ def _papers_section(findings: Findings, shown_data: str, *, has_papers: bool) ->
     view = ["evidencebench", "view", *run_files, "--data", shown_data]
     view += [word for task in findings.tasks for word in ("--task", task.name)]
     for name, choice in findings.scored.rules.unusual.items():
-        view += [f"--{name.replace('_', '-')}", choice]
+        view += ["--set", f"{name.replace('_', '-')}={choice}"]
     start = f"Not in this page: {papers}. To read them, with what every system selected, start the local app:"
     data = note(_FILE_NAMES, " Data: ", isolated_name(findings.dataset.name))
     return section("papers-here", "The papers", paragraph(start), _command(join(view)), data)
