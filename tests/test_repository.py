@@ -7,6 +7,7 @@ import runpy
 import sys
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -160,3 +161,49 @@ def test_the_notebook_holds_what_its_cells_print_no_path_of_a_machine_and_loads_
     kept = read_notebook()
     assert not re.search(r"/home/|/root/|/tmp/|/work/|<script|https?://", str(contents(kept)))
     assert contents(executed(copy.deepcopy(kept))) == contents(kept)
+
+
+_CODE_WORD = re.compile(r"\b(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|[a-z]+(?:_[a-z0-9]+)+)\b")
+_NAMES_OF_OTHERS = {"BibTeX", "BioC", "EvidenceBench", "LaTeX", "MathJax", "MathML", "NaN", "OpenAI", "PubMed", "TeX"}
+_NAMES_OF_OTHERS |= {"load_dataset", "make_agreement_table", "timeout_seconds"}  # functions and options elsewhere
+
+
+def test_what_the_first_docstring_of_a_module_names_is_in_it() -> None:
+    missing = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for module, text in _described(path):
+            words = set(_CODE_WORD.findall(text)) - _NAMES_OF_OTHERS
+            if unknown := words - _names_in(module):
+                missing[str(path)] = unknown
+    assert missing == {}
+
+
+def _described(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield what a module says of itself, or a package of each of its modules."""
+    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    if path.name != "__init__.py":
+        yield path, text
+        return
+    for entry in re.finditer(r"^\* `(\w+)`: (.*(?:\n  .*)*)", text, re.MULTILINE):
+        module = path.with_name(f"{entry[1]}.py")
+        if module.exists():
+            yield module, entry[2]
+
+
+def _names_in(module: Path) -> set[str]:
+    tree = ast.parse(module.read_text())
+    first = ast.get_docstring(tree, clean=False)
+    names: set[str] = set()
+    for one in ast.walk(tree):
+        match one:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.alias():
+                names.add(one.name.rpartition(".")[2])
+            case ast.Name():
+                names.add(one.id)
+            case ast.Attribute():
+                names.add(one.attr)
+            case ast.arg():
+                names.add(one.arg)
+            case ast.Constant() if isinstance(one.value, str) and one.value != first:
+                names.update(re.findall(r"\w+", one.value))
+    return names

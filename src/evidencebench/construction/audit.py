@@ -127,10 +127,11 @@ def misses_of(scores: TaskScores, dataset: Dataset) -> Iterator[FoundMiss]:
         aspects = instance.labels.that_count(scores.task.scope)
         for aspect in aspects:
             sources = frozenset(instance.labels.sources.get(aspect, ()))
+            if not sources or not sources.isdisjoint(selection.certain):
+                continue
             holders = Counter([len(sources.intersection(selection.tied))])
-            is_drawn = sources.isdisjoint(selection.certain)
-            chance = is_drawn * missed_by_draws(holders, len(selection.tied), selection.n_drawn)
-            if sources and chance > 0:
+            chance = missed_by_draws(holders, len(selection.tied), selection.n_drawn)
+            if chance > 0:
                 yield FoundMiss(position=position, aspect_id=aspect, loss=chance / len(aspects))
 
 

@@ -283,7 +283,7 @@ def _joint(phi: Floats, yes: Floats, no: Floats) -> Floats:
             sure = errors[:, :2].mean(axis=1) / (1 + np.exp(-always))
             anew = np.clip((errors - sure[:, None]) / (1 - sure[:, None]), 1e-9, 1 - 1e-9)[:, :, 0]
             looks = np.exp(np.log1p(-anew) @ right + np.log(anew) @ wrong)
-            chances[is_source] = chances[is_source] * (sure * (right.sum(axis=0) == 0) + (1 - sure) * looks)
+            chances[is_source] = chances[is_source] * (np.where(right.sum(axis=0) == 0, sure, 0) + (1 - sure) * looks)
     return np.maximum(np.stack(chances, axis=2), 1e-300)
 
 

@@ -1,4 +1,4 @@
-"""RecordFile: header + one JSON object a line, appendable, kill -9 safe, resumable; the only such format."""
+"""RecordFormat and Journal: files of a header and a JSON object a line, which grow, survive kill -9 and are resumed."""
 
 import codecs
 import errno

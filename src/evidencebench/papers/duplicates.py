@@ -37,9 +37,14 @@ def without_duplicates(
         groups[place].append(paper)
         for key in [*ids.items(), *long]:
             place_of.setdefault(key, place)
+
     # XML says of itself how it is divided into sections, a PDF does not.
-    pdf = -2 if pdf_first else 1
-    best = [min(group, key=lambda one: pdf * (one.format == "PDF") - one.format.endswith("XML")) for group in groups]
+    def rank(paper: Paper) -> int:
+        if paper.format == "PDF":
+            return 0 if pdf_first else 3
+        return 1 if paper.format.endswith("XML") else 2
+
+    best = [min(group, key=rank) for group in groups]
     same = [(paper, kept) for group, kept in zip(groups, best, strict=True) for paper in group if paper is not kept]
     return best, same
 

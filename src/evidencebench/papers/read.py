@@ -1,4 +1,4 @@
-"""Read_paper, read_papers; formats told by content; refusals."""
+"""Read_paper, read_all_content; formats told by content; refusals."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -3,7 +3,7 @@
 In reading order:
 
 * `controls`: Controls: random, lead, ..., oracle
-* `changed_queries`: Wrong hypothesis, two papers, shuffled words; QueryControl
+* `changed_queries`: Wrong hypothesis, two papers, shuffled words
 * `stored`: Answers from a file
 * `words`: Terms of sentences, cut once; topic words
 * `bm25`: BM25

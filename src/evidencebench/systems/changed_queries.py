@@ -73,7 +73,8 @@ class MixedQuery:
 def with_distractor(query: Query, distractor: Query, *, is_before: bool) -> MixedQuery:
     first, second = (distractor, query) if is_before else (query, distractor)
     mixed = replace(query, sentences=first.sentences + second.sentences, kinds=first.kinds + second.kinds)
-    return MixedQuery(query=mixed, offset=len(distractor.sentences) * is_before, n_own=len(query.sentences))
+    offset = len(distractor.sentences) if is_before else 0
+    return MixedQuery(query=mixed, offset=offset, n_own=len(query.sentences))
 
 
 class Distractor(NamedTuple):

@@ -232,7 +232,7 @@ def _cost_chart(points: Sequence[tuple[float, Series]], title: str, unit: str, w
     return chart(
         title,
         "; ".join(words),
-        *axes(across, up, f"{unit}{', log scale' * is_log}", "aspect recall, %", left=left, right=right),
+        *axes(across, up, f"{unit}, log scale" if is_log else unit, "aspect recall, %", left=left, right=right),
         *drawn,
         height=_BOTTOM + 46,
         width=width,

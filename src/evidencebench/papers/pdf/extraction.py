@@ -147,7 +147,12 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFon
             codes[index] = 0xFFFD
         arrays.fonts.append(font)
         arrays.directions.append(direction)
-        arrays.flags.append(flags | OFF_PAGE * is_off | GENERATED * is_generated)
+        own_flags = flags
+        if is_off:
+            own_flags |= OFF_PAGE
+        if is_generated:
+            own_flags |= GENERATED
+        arrays.flags.append(own_flags)
     return arrays
 
 
@@ -177,7 +182,7 @@ def _traits(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int
     )
     text_object = ctypes.cast(address or 0, pdfium.FPDF_PAGEOBJECT)
     is_hidden = bool(address) and pdfium.FPDFTextObj_GetTextRenderMode(text_object) == _INVISIBLE
-    return number, direction, HIDDEN * is_hidden
+    return number, direction, HIDDEN if is_hidden else 0
 
 
 if __name__ == "__main__":

@@ -216,7 +216,8 @@ def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
     for block in _blocks_alike(rows, width):  # what stands out as headings do is text only where it is long
         text = " ".join(row.text for row in block)
         is_title = block[0].size > body + _LARGER and text[-1] != "."
-        is_long = len(text) > (_LONGEST_SENTENCE if text[-1] == "." else _LONGEST_HEADING * (1 + 2 * is_title))
+        longest = 3 * _LONGEST_HEADING if is_title else _LONGEST_HEADING
+        is_long = len(text) > (_LONGEST_SENTENCE if text[-1] == "." else longest)
         is_other = abs(block[0].size - body) > _FLUSH and text[-1].isalnum()
         if block[0].size > body + _LARGER or is_other or any(block[0].look) or number_of(text):
             is_text = is_long and 2 * sum(row.is_text for row in block) >= len(block)
@@ -396,5 +397,10 @@ def _sort(rows: Sequence[_TextRow], at: int, body: float) -> tuple[RegionSort, _
     ]
     if not captions:
         return RegionSort.NOTE if row.size < body - _LARGER else RegionSort.FIGURE, None
-    nearest = min(captions, key=lambda other: abs(other.baseline - row.baseline) + _FAR * (not row.overlaps(other)))
+
+    def distance(other: _TextRow) -> float:
+        apart = abs(other.baseline - row.baseline)
+        return apart if row.overlaps(other) else apart + _FAR
+
+    nearest = min(captions, key=distance)
     return nearest.caption or RegionSort.FIGURE, nearest
