@@ -34,6 +34,7 @@ from evidencebench.review.decisions import DECISIONS
 REVIEWERS = ("Ada", "Grace")
 TIMEOUT = 60
 LEAST_SAVES = 4  # before a kill
+_SAID = ("decision", "accepted", "note", "revision")
 N_SENTENCES = 180  # of a paper, as the benchmark's have
 
 
@@ -127,7 +128,8 @@ def decide(
         before = kept.saved.get(key, {"revision": 0})
         accepted = sorted(chance.sample(range(20), 3))
         answer = {
-            "task": cell,
+            "answer": "decision",
+            "id": cell,
             "decision": chance.choice(list(DECISIONS)),
             "accepted": accepted,
             "note": "x" * chance.randrange(200),
@@ -152,7 +154,7 @@ def check(desk: Desk, kept: Kept, found: Measured) -> None:
         person, cell = key
         task = desk.ask("GET", f"task?list=review&id={cell}&person={person}", person=person)
         now, sent = task["answer"], kept.in_flight.pop(key, None)
-        is_sent = now is not None and sent is not None and all(now[name] == sent[name] for name in sent)
+        is_sent = now is not None and sent is not None and all(now[name] == sent[name] for name in _SAID)
         if is_sent:
             found.n_in_flight += 1
             kept.saved[key] = now

@@ -119,7 +119,7 @@ def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_i
     found = command(f"{_FIND} - --json", _TEXT)
     assert found.json["system"] == "finder"
     assert all(0 <= row["chance"] <= 1 for row in finding(found)["evidence"])
-    assert "'About 7 in 10' means: of the sentences with such a score" in command(f"{_FIND} -", _TEXT).done
+    assert "'About 3 in 10': of held-out sentences with this score" in command(f"{_FIND} -", _TEXT).done
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_the_evidence_is_split_by_what_it_reports(command: Command) -> None:
     assert [
         line[:-1] for line in text.splitlines() if line.startswith(("Reports", "Does")) and line[-1] == ":"
     ] == headings
-    assert "Reports a decrease (1 sentence), no difference (1).\n\nWhat a sentence reports of the" in text
+    assert "Reports a decrease (1 sentence), no difference (1).\n\nWhat a sentence reports is" in text
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"<h3>{heading}</h3>" in Path("tea.html").read_text(encoding="utf-8") for heading in headings)
     expected = {1: "not said", 2: "decrease", 3: "no difference"}

@@ -55,7 +55,7 @@ def test_a_copy_holds_the_paper_s_bytes_and_a_note_at_each_sentence_that_viewers
     boxes = read_content(content, name="tea.pdf").boxes
     notes = _notes(copy)
     assert [(page, note["/QuadPoints"], note["/Contents"]) for page, note in notes] == [
-        (row["page"], _corners(boxes[row["sentence"]]), f"{finding['hypothesis']}\n{row['told']}")
+        (row["page"], _corners(boxes[row["sentence"]]), f"{finding['hypothesis']}\n{row['message']}")
         for page in (1, 2)
         for finding in found.json["findings"]
         for row in finding["evidence"]

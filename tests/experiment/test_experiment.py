@@ -76,9 +76,9 @@ def test_a_command_on_the_runs_prints_what_the_experiment_gives(
 ) -> None:
     runs = paths(experiment, "bm25", "bm25.wrong_hypothesis", "cues", "cues.wrong_hypothesis")
     alone = Experiment(["bm25", "cues"], "sample", tasks=TASKS, folder=experiment.folder)
-    assert getattr(getattr(alone, what)(), form)() in command(f"{what} {runs} -d sample {AT} --format {form}").out
-    rows = {"leaderboard": "tasks", "table": "rows"}[what]
-    printed = command(f"{what} {runs} -d sample {AT} --json").json[rows]
+    call, rows = {"leaderboard": ("leaderboard", "tasks"), "table": ("leaderboard --table", "rows")}[what]
+    assert getattr(getattr(alone, what)(), form)() in command(f"{call} {runs} -d sample {AT} --format {form}").out
+    printed = command(f"{call} {runs} -d sample {AT} --json").json[rows]
     assert json.loads(msgspec.json.encode(getattr(alone, what)().fields[rows])) == printed
 
 

@@ -84,7 +84,7 @@ def there_and_back(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"id": ["a"], "hypothesis": ["b"]}, "no answers"),
+        ({"id": ["a"], "hypothesis": ["b"]}, "is a data file, not a run"),
         ({"id": ["a"]}, r"run\.parquet: has no column sentences; expected a run"),
         ({"id": ["a"], "sentences": ["b"], "error": ["c"]}, "cannot be read"),
         ({"id": [None], "sentences": [[1]], "error": [None]}, "`id`"),

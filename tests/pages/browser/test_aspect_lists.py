@@ -140,7 +140,7 @@ def test_why_and_missed_count_what_was_scored(page: Page, report: Path, dataset:
         missed = table_of(page)["All"]
         page.goto(address_of(report, f"#?task={one.name}"))
         told = page.locator(f"#summary [data-task={one.name}] a[href^='#/missed']")
-        expect(told).to_have_text(f"{missed['no system']} of {sum(missed.values())} aspects")
+        expect(told).to_have_text(f"{missed['no system']} of the {sum(missed.values())} findable aspects")
 
 
 def entries(page: Page) -> Locator:
@@ -151,7 +151,7 @@ def test_all_four_answers_are_on_the_first_screen_and_lead_to_their_places(new_p
     page = new_page(1440, 900)
     page.goto(address_of(report))
     answers = page.locator("#summary [data-task=er_at_5] .finding")
-    for question in ("Which is best", "Does it read the hypothesis?", "What did all miss?", "Did each answer?"):
+    for question in ("Which system is best", "Does it read the hypothesis?", "What did all miss?", "Did each answer?"):
         box = box_of(answers.locator("dt", has_text=question))
         assert box["y"] + box["height"] <= 900
     for address in ("#pairs", "#hypotheses", "#failures"):
