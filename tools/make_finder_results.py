@@ -25,7 +25,7 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.making import make_system
-from evidencebench.query import Query, Goal
+from evidencebench.query import Goal, Query
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.resampling import bootstrap
 from evidencebench.scoring.selection import Selection
@@ -40,8 +40,8 @@ from evidencebench.training.finder import (
     FinderExample,
     finder_examples,
     fit_finder,
-    in_other_words,
     goal_of,
+    in_other_words,
     write_finder,
 )
 from evidencebench.training.folds import paper_folds
