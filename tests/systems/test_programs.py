@@ -249,7 +249,7 @@ def alive_in(pids: Path) -> list[int]:
 def _is_alive(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended before the file was opened, or since
         return False
 
 
