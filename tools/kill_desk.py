@@ -128,8 +128,7 @@ def decide(
         before = kept.saved.get(key, {"revision": 0})
         accepted = sorted(chance.sample(range(20), 3))
         answer = {
-            "answer": "decision",
-            "id": cell,
+            "task": cell,
             "decision": chance.choice(list(DECISIONS)),
             "accepted": accepted,
             "note": "x" * chance.randrange(200),

@@ -64,7 +64,7 @@ def decide(table: ReviewTable, person: str, cell: str, decision: str, *accepted:
     """Let a person decide, behind what the person said of the cell before."""
     before = table.answer(person, cell)
     revision = int(str(before["revision"])) + 1 if before else 1
-    answer = DeskAnswer(id=cell, decision=decision, accepted=accepted, note=note, revision=revision)  # type: ignore[arg-type]
+    answer = DeskAnswer(task=cell, decision=decision, accepted=accepted, note=note, revision=revision)  # type: ignore[arg-type]
     table.save(person, answer)
 
 

@@ -41,12 +41,12 @@ def refusing_table(tmp_path_factory: pytest.TempPathFactory) -> ReviewTable:
 
 
 def test_two_tabs_do_not_overwrite_each_other_and_a_repeated_answer_is_one(table: ReviewTable) -> None:
-    first = DeskAnswer(id="0.0", decision="increase", accepted=(2,))
+    first = DeskAnswer(task="0.0", decision="increase", accepted=(2,))
     kept = table.save("Ada", first)
     assert table.save("Ada", first) == kept  # the reply was lost
     with pytest.raises(StaleError):
-        table.save("Ada", DeskAnswer(id="0.0", decision="decrease"))
-    assert table.save("Ada", DeskAnswer(id="0.0", decision="decrease", revision=2))["revision"] == 2
+        table.save("Ada", DeskAnswer(task="0.0", decision="decrease"))
+    assert table.save("Ada", DeskAnswer(task="0.0", decision="decrease", revision=2))["revision"] == 2
 
 
 def test_a_journal_torn_anywhere_in_its_last_line_keeps_all_before_it(table: ReviewTable) -> None:
@@ -67,14 +67,14 @@ def test_a_journal_torn_anywhere_in_its_last_line_keeps_all_before_it(table: Rev
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (DeskAnswer(id="9.0"), "'9.0'"),
-        (DeskAnswer(id="x"), "'x'"),
-        (DeskAnswer(id="2.0"), "not read"),
-        (DeskAnswer(id="0.0", accepted=(99,)), r"sentence 99: .*0\.\.4"),
-        (DeskAnswer(id="0.0", accepted=(2, 1)), "ascending"),
-        (DeskAnswer(id="0.0", accepted=(2,), rejected=(2,)), "both"),
-        (DeskAnswer(id="0.0", of="another"), "load the page again"),
-        (DeskAnswer(id="0.0", note="x" * 5001), "5000"),
+        (DeskAnswer(task="9.0"), "'9.0'"),
+        (DeskAnswer(task="x"), "'x'"),
+        (DeskAnswer(task="2.0"), "not read"),
+        (DeskAnswer(task="0.0", accepted=(99,)), r"sentence 99: .*0\.\.4"),
+        (DeskAnswer(task="0.0", accepted=(2, 1)), "ascending"),
+        (DeskAnswer(task="0.0", accepted=(2,), rejected=(2,)), "both"),
+        (DeskAnswer(task="0.0", of="another"), "load the page again"),
+        (DeskAnswer(task="0.0", note="x" * 5001), "5000"),
     ],
 )
 def test_what_fits_no_cell_is_refused(refusing_table: ReviewTable, answer: DeskAnswer, told: str) -> None:
@@ -118,7 +118,7 @@ def test_while_blind_nobody_sees_another_and_disputes_are_resolved_afterwards(tm
     report = report_review(seen, RESAMPLING)
     assert (report.pairs[0].n_cells, report.pairs[0].n_differing) == (1, 1)  # that of the blind answers
 
-    seen.save("Cy", DeskAnswer(id=cell, decision="no_difference", accepted=(3,)), is_agreed=True)
+    seen.save("Cy", DeskAnswer(task=cell, decision="no_difference", accepted=(3,)), is_agreed=True)
     agreed = seen.answer("Ada", cell, is_agreed=True)
     assert agreed is not None
     assert (agreed["decided_by"], agreed["decision"]) == ("Cy", "no_difference")

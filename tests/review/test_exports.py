@@ -85,7 +85,7 @@ def test_who_decide_the_same_of_other_sentences_are_not_agreed_without_any(table
 def test_a_dispute_that_one_key_resolved_keeps_the_sentences_of_all(table: ReviewTable) -> None:
     cell = cell_of(table, "paper_0.txt", 0)
     decide(table, "Bo", cell, "increase", 3)
-    table.save("Cy", DeskAnswer(id=cell, decision="decrease"), is_agreed=True)
+    table.save("Cy", DeskAnswer(task=cell, decision="decrease"), is_agreed=True)
     found = csv_row(table, "paper_0.txt", 0)
     assert (found["decision"], found["agreed by"]) == ("reports a decrease", "Cy")
     assert found["quotations"].count("“") == 3

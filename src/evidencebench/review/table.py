@@ -36,12 +36,10 @@ _POSSIBLE, _LIKELY = 0.25, 0.5  # the chance of the best sentence
 _N_TOLD = 3  # sentences whose directions name a cell
 
 
-class DeskAnswer(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="answer", tag="decision"
-):
+class DeskAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a page sends of a cell; `DecisionAnswer` says what the fields are."""
 
-    id: str  # the positions of paper and question, such as ``17.3``
+    task: str  # the positions of paper and question, such as ``17.3``
     of: str = ""  # which ones the page means, since positions move when a paper is added
     decision: DecisionName = ""
     accepted: tuple[_Index, ...] = ()
@@ -52,6 +50,10 @@ class DeskAnswer(
     revision: _Index = 1
     tab: str = ""
     request: _Index = 0
+
+    @property
+    def id(self) -> str:
+        return self.task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +271,7 @@ class ReviewTable:
 def shown_answer(cell_id: str, kept: DecisionAnswer) -> Mapping[str, object]:
     """Return what the page shows, and what it sends back: sentences by their numbers."""
     return {
-        "id": cell_id,
+        "task": cell_id,
         "decision": kept.choice,
         "accepted": kept.accepted,
         "rejected": kept.rejected,

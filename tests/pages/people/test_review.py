@@ -27,7 +27,7 @@ class Browser:
         return self.client.get(f"/api/people/{path}", params={"person": self.name, "list": "review", **query})
 
     def put(self, in_list: str = "review", **answer: object) -> Any:
-        body = {"person": self.name, "list": in_list, "answer": {"answer": "decision", **answer}}
+        body = {"person": self.name, "list": in_list, "answer": answer}
         return self.client.put("/api/people/answer", json=body)
 
 
@@ -48,15 +48,15 @@ def test_a_cell_is_opened_decided_and_told_since_a_stamp(table: ReviewTable) -> 
     assert all(
         0 < left < right < width and 0 < low < top < height for _, left, low, right, top in task["paper"]["boxes"]["2"]
     )
-    kept = ada.put(id=cell, of=task["of"], decision="increase", accepted=[2], revision=1, tab="t").json()["answer"]
-    assert (kept["decision"], kept["revision"], kept["id"]) == ("increase", 1, cell)
+    kept = ada.put(task=cell, of=task["of"], decision="increase", accepted=[2], revision=1, tab="t").json()["answer"]
+    assert (kept["decision"], kept["revision"], kept["task"]) == ("increase", 1, cell)
     changed = ada.get("queue", since=queue["stamp"]).json()["cells"]
     assert [(f"{row}.{column}", shown["decision"]) for row, column, shown in changed] == [(cell, "increase")]
 
-    late = ada.put(id=cell, decision="decrease", revision=1)
+    late = ada.put(task=cell, decision="decrease", revision=1)
     assert (late.status_code, late.json()["answer"]["decision"]) == (409, "increase")
-    assert ada.put(id=cell, of="moved", decision="decrease", revision=2).status_code == 400
-    assert ada.put(id=cell, decision="much", revision=2).status_code == 400
+    assert ada.put(task=cell, of="moved", decision="decrease", revision=2).status_code == 400
+    assert ada.put(task=cell, decision="much", revision=2).status_code == 400
     assert ada.get("task", id="7.7").status_code == 400
     assert ada.get("task", id=cell_of(table, "scan.pdf")).status_code == 400
 
@@ -64,14 +64,14 @@ def test_a_cell_is_opened_decided_and_told_since_a_stamp(table: ReviewTable) -> 
 def test_disputes_are_resolved_by_anybody_and_hidden_while_blind(tmp_path: Path) -> None:
     table = filled(make_folder(tmp_path / "papers"), "bm25")
     ada, bo, cy = (Browser(table, name) for name in ("Ada", "Bo", "Cy"))
-    ada.put(id="0.0", decision="increase", accepted=[2])
-    bo.put(id="0.0", decision="decrease", accepted=[3], note="see the table")
+    ada.put(task="0.0", decision="increase", accepted=[2])
+    bo.put(task="0.0", decision="decrease", accepted=[3], note="see the table")
 
     (row,) = cy.get("disputes").json()
     assert [(side["person"], side["decision"]) for side in row["sides"]] == [("Ada", "increase"), ("Bo", "decrease")]
     assert [one["id"] for one in cy.get("queue", list="agreed").json()["rows"]] == ["0.0"]
     assert len(cy.get("task", list="agreed", id="0.0").json()["task"]["others"]) == 2
-    assert cy.put("agreed", id="0.0", decision="decrease", accepted=[3]).status_code == 200
+    assert cy.put("agreed", task="0.0", decision="decrease", accepted=[3]).status_code == 200
     assert cy.get("disputes").json()[0]["agreed"]["decided_by"] == "Cy"
     assert next(shown["agreed"] for _, _, shown in ada.get("queue").json()["cells"]) == "decrease"
 
@@ -80,7 +80,7 @@ def test_disputes_are_resolved_by_anybody_and_hidden_while_blind(tmp_path: Path)
     assert blind.get("queue", list="agreed").json()["rows"] == []
     assert blind.get("task", id="0.0").json()["task"]["others"] == []
     assert blind.get("task", id="0.0", list="agreed").status_code == 400
-    assert blind.put("agreed", id="0.0", decision="decrease", revision=2).status_code == 400
+    assert blind.put("agreed", task="0.0", decision="decrease", revision=2).status_code == 400
     assert not any(shown["agreed"] or shown["disputed"] for _, _, shown in blind.get("queue").json()["cells"])
     assert blind.get("export", format="csv").status_code == 403
 

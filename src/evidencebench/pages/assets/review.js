@@ -37,7 +37,6 @@ const DESK = {
     h("p", {}, "Each paper is asked each question, and the best sentences are found for you. Say of each whether it counts, add others, and decide what the paper reports."),
     h("p", {}, about.is_blind ? "You work blind: nobody’s decisions are shown to you, and yours to nobody." : "What others decide is shown beside what you decide."),
   ],
-  answer: "decision",
   empty: { decision: "", accepted: [], rejected: [], lost: [], note: "" },
   ask: "What does this paper report?",
   text: (task) => task.question,

@@ -1,6 +1,6 @@
 /* The sorts of tasks: papers to pick in, sentences to mark, questions to rate, misses to audit. A sort says what is shown
    of a task, and what people say of it, by:
-   `answer`, the name of the form of answers, and `empty`, the value of a task of which nothing was said, such as
+   `answer`, the name of the form of answers (none for cells of a review), and `empty`, the value of a task of which nothing was said, such as
    {sentences, ratings, choice, note, is_done};
    `lists`, the server's names of its lists by those in addresses, and `link(list, row)`, the address of a task;
    `ask`, `guide`, `explain`, `words`, `merged` and `done(value)`, words for people;

@@ -29,7 +29,7 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   const timer = clock && setInterval(askAgain, 1000 * SAVE_TIME_EVERY_SECONDS);
   const snapshot = () => (clock ? { ...value, reached: page.place(), seconds: clock.seconds() } : value);
   let nSent = 0; // by which the server knows a request that comes twice, or late
-  const outgoing = (said) => ({ ...said, ...(task.of && { of: task.of }), answer: sort.answer, id, tab, request: nSent += 1, revision: revision + 1 });
+  const outgoing = (said) => ({ ...said, ...(task.of && { of: task.of }), ...(sort.answer ? { answer: sort.answer, id } : { task: id }), tab, request: nSent += 1, revision: revision + 1 });
   const lookAgain = () => keep(); // another tab may have changed the same task
   window.addEventListener("focus", lookAgain);
   return { id, list, value: () => value, can: (from) => steps[from].length > 0, change, turn, finish, submit, hear, end };
