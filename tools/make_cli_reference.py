@@ -16,10 +16,11 @@ _HEAD = """\
 Made from `--help` by `make docs`; a test keeps it true. `D` is a data file or a catalogue name, `RUN` a run file.
 
 An option on the command line wins over the environment (`EVIDENCEBENCH_RUN_JOBS=2` sets `run --jobs`), which wins over
-the default. What many commands share is a setting: `--set level=0.9` on the command line wins over
-`EVIDENCEBENCH_LEVEL=0.9`, which wins over the line `level = 0.9` in the file `evidencebench.toml` of the current folder
-([all settings](#settings)). Messages and progress go to standard error, results to standard output. One that is closed (`>&-`) counts
-as `/dev/null`; messages that nobody reads stop no work.
+the default. What many commands share is a [setting](#settings): `--set level=0.9` on the command line wins over
+`EVIDENCEBENCH_LEVEL=0.9`, which wins over `level = 0.9` in a settings file of the current folder.
+
+Messages and progress go to standard error, results to standard output. One that is closed (`>&-`) counts as
+`/dev/null`; messages that nobody reads stop no work.
 
 Completion of commands, options, systems, tasks and data, with one line for each shell:
 
