@@ -20,7 +20,7 @@ NAMES = (
     *("prices", "assume-tokens", "max-connections", "requests-per-minute", "tokens-per-minute", "timeout"),
     "max-attempts",
 )
-_GIVEN = f"{__name__}.given"
+_GIVEN, _IN_FILE = f"{__name__}.given", f"{__name__}.in_file"
 
 
 class Given(NamedTuple):
@@ -55,7 +55,9 @@ class Setting(click.Option):
         variable = variable_of(self.setting)
         if variable in os.environ:
             return Given(os.environ[variable], variable)
-        in_file = read_file(Path(FILE))
+        if _IN_FILE not in ctx.meta:  # read once for all settings of a call
+            ctx.meta[_IN_FILE] = read_file(Path(FILE))
+        in_file: Mapping[str, str] = ctx.meta[_IN_FILE]
         return Given(in_file[self.setting], FILE) if self.setting in in_file else None
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
@@ -74,15 +76,15 @@ def read_file(path: Path) -> Mapping[str, str]:
     if not path.exists():
         return {}
     try:
-        found = tomllib.loads(read_text(path))
+        values = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise UnreadableError(f"{path}: expected settings, such as 'draws = 2000': {error}") from error
-    for name, value in found.items():
+    for name, value in values.items():
         if name not in NAMES:
             raise UnreadableError(f"{path}: no setting '{name}'{did_you_mean(name, NAMES)}; 'evidencebench settings'")
         if isinstance(value, bool | dict | list):
             raise UnreadableError(f"{path}: {name}: expected a number or a text, got {value!r}")
-    return {name: str(value) for name, value in found.items()}
+    return {name: str(value) for name, value in values.items()}
 
 
 def set_option(settings: Sequence[Setting]) -> click.Option:

@@ -23,7 +23,7 @@ from evidencebench.review.decisions import (
     references,
 )
 from evidencebench.review.desk import Desk, DeskPaper, FoundCell, PaperText
-from evidencebench.runs.answers import DecisionAnswer
+from evidencebench.runs.answers import DecisionAnswer, EvidenceReference
 from evidencebench.runs.people import AnswerFolder
 from evidencebench.systems.directions import ReportedDirection
 from evidencebench.tables import printable
@@ -204,10 +204,10 @@ class ReviewTable:
         """Return what others say of a cell, or with ``is_agreed`` all who decided; nothing while blind."""
         place = self.place(task_id)
         key = self.key(place)
-        people = {} if self.is_blind else self.decisions.read_all()
-        others = {name: answers[key] for name, answers in people.items() if key in answers and name != person}
+        everybody = {} if self.is_blind else self.decisions.answers_to(key)
+        others = {name: answer for name, answer in everybody.items() if name != person}
         self.decisions.note_seen(person, {key: others})
-        shown = {name: people[name][key] for name in people if key in people[name]} if is_agreed else others
+        shown = everybody if is_agreed else others
         return [side_of(name, self.as_read_now(place[0], answer)) for name, answer in shown.items()]
 
     def note_all_seen(self, person: str) -> None:
@@ -231,9 +231,11 @@ class ReviewTable:
         if outside := [index for index in (*given.accepted, *given.rejected) if index >= n_parts]:
             raise PeopleError(f"sentence {outside[0]}: the paper has 0..{n_parts - 1}")
         text = self.text(given.id)
-        last = self.decisions.agreed_on(key) if is_agreed else self.decisions.answer_of(person, key)
-        before = self.as_read_now(place[0], last).evidence if last is not None else ()
-        lost = [one for one in before if one.index is None and one.quotation in given.lost]
+        lost: list[EvidenceReference] = []
+        if given.lost:
+            last = self.decisions.agreed_on(key) if is_agreed else self.decisions.answer_of(person, key)
+            before = self.as_read_now(place[0], last).evidence if last is not None else ()
+            lost = [reference for reference in before if reference.index is None and reference.quotation in given.lost]
         decision = DecisionAnswer(
             id=key,
             choice=given.decision,

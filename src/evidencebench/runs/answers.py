@@ -1,7 +1,7 @@
 """One form of file for answers, whoever gives them: a header, then an answer a line."""
 
 from collections.abc import Iterable
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -42,7 +42,7 @@ def header_of(run: RunHeader) -> AnswersHeader:
 
 
 def differing_files(old: AnswersHeader, new: AnswersHeader) -> str:
-    """Return how what is answered differs; empty where a file may be gone on with."""
+    """Return how what is answered differs; empty where a file can be resumed."""
     if old.run is None or new.run is None:
         return "" if old == new else "it holds answers to other items"
     return differing_runs(old.run, new.run)
@@ -162,22 +162,29 @@ def form_of(kind: type[Answer]) -> str:
     return str(kind.__struct_config__.tag)
 
 
-def encoded(answer: Answer) -> bytes:
+class HasChecksum(Protocol):
+    """A line of an answer, in this form or an earlier one."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def crc(self) -> str | None: ...
+
+
+def encoded(answer: Any) -> bytes:
     """Return a line, without its line end."""
     return with_checksum(msgspec.json.encode(msgspec.structs.replace(answer, crc=None)))
 
 
-CHANGED_LINE = (
-    "the answer to '{answer.id}' is not the one that was written: its crc {answer.crc} does not fit; restore the line, "
-    "or take the crc out of it to have it read as it stands"
-)
-
-
-def check_line(answer: Answer, line: memoryview | bytes) -> None:
+def check_line(answer: HasChecksum, line: memoryview | bytes) -> None:
     if answer.crc is None or has_checksum(line, answer.crc):
         return
     if not has_checksum(encoded(answer), answer.crc):  # else another program has spelled the line otherwise
-        raise RunFormatError(CHANGED_LINE.format(answer=answer))
+        raise RunFormatError(
+            f"the answer to '{answer.id}' is not the one that was written: its crc {answer.crc} does not fit; "
+            "restore the line, or take the crc out of it to have it read as it stands"
+        )
 
 
 def _check_header(header: AnswersHeader, _line: memoryview) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from evidencebench.errors import RunFormatError
-from evidencebench.files.records import RecordFormat, RecordLine, has_checksum, lines_in, with_checksum
-from evidencebench.runs.answers import ANSWERS, CHANGED_LINE, FailureAnswer, RankingAnswer, encoded, header_of
+from evidencebench.files.records import RecordFormat, RecordLine, lines_in
+from evidencebench.runs.answers import ANSWERS, FailureAnswer, RankingAnswer, check_line, encoded, header_of
 from evidencebench.runs.header import QueryControl, RunHeader
 
 _LINE_BEGINS = b'{"answer":'
@@ -33,10 +33,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _check(answer: _Line, line: memoryview | bytes) -> None:
-    if answer.crc is not None and not has_checksum(line, answer.crc):
-        spelled = with_checksum(msgspec.json.encode(msgspec.structs.replace(answer, crc=None)))
-        if not has_checksum(spelled, answer.crc):
-            raise RunFormatError(CHANGED_LINE.format(answer=answer))
+    check_line(answer, line)
     if (answer.sentences is None) == (answer.error is None):
         raise RunFormatError("expected either 'sentences' or 'error'")
 

@@ -5,10 +5,11 @@ import platform
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Generic, NamedTuple
 
@@ -109,6 +110,13 @@ def require_no_link(path: Path) -> None:
         raise RunError(f"{path}: is a link; people's files must lie in the folder itself")
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: no folder can be made here: {error.strerror}") from error
+
+
 class _LinePlace(NamedTuple):
     """Where a line lies in a file, in bytes."""
 
@@ -137,7 +145,7 @@ def _read_answer(path: Path, place: _LinePlace, decode: _Decode[AnswerT]) -> Ans
 
 
 class StoredAnswers(Mapping[str, AnswerT]):
-    """Item -> answer, the one that was changed last at the end, each decoded when it is asked for."""
+    """Item -> answer, the one that was changed last at the end; all are decoded when the first is asked for."""
 
     def __init__(self, path: Path, places: Mapping[str, _LinePlace], decode: _Decode[AnswerT]) -> None:
         self._path, self._places, self._decode = path, dict(places), decode
@@ -152,15 +160,10 @@ class StoredAnswers(Mapping[str, AnswerT]):
         return item in self._places
 
     def __getitem__(self, item: str) -> AnswerT:
-        return _read_answer(self._path, self._places[item], self._decode)
+        return self._decoded[item]
 
-    def items(self) -> ItemsView[str, AnswerT]:
-        return self._all().items()
-
-    def values(self) -> ValuesView[AnswerT]:
-        return self._all().values()
-
-    def _all(self) -> dict[str, AnswerT]:
+    @cached_property
+    def _decoded(self) -> dict[str, AnswerT]:
         content = read_bytes(self._path) if self._places else b""
         return {
             item: self._decode(self._path, content[start : start + length], start)
@@ -234,6 +237,15 @@ class AnswerFolder(Generic[AnswerT]):
         path = self.path_of(person)
         with self._lock:
             return self._last(path, checked_name(person), item)
+
+    def answers_to(self, item: str) -> dict[str, AnswerT]:
+        """Return person -> what each answers to one item."""
+        with self._lock:
+            return {
+                file.name: _read_answer(path, file.answers[item], self._decoded)
+                for path, file in self._people()
+                if item in file.answers
+            }
 
     def agreed_on(self, item: str) -> AnswerT | None:
         with self._lock:
@@ -432,10 +444,7 @@ class AnswerFolder(Generic[AnswerT]):
     @contextmanager
     def _opened(self, path: Path, name: str) -> Iterator[Journal]:
         self._read(path, name)  # raises where the file was removed
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RunError(f"{self.folder}: no folder can be made here: {error.strerror}") from error
+        _make(self.folder)
         with open_journal(path, ANSWERS.begins, waits=True) as journal:
             journal.begin(msgspec.json.encode(self._header_of(name)))
             yield journal
@@ -481,10 +490,7 @@ def picks_folder(
     folder: Path, data: DataHeader, task: str, limit: int | None, *, clock: Clock = utc_now
 ) -> AnswerFolder[RankingAnswer]:
     """Return the folder, made if missing, of people who pick sentences for a task; each of their files is a run."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{folder}: no folder can be made here: {error.strerror}") from error
+    _make(folder)
     run = RunHeader(
         system=SystemHeader(name=PERSON, options={"name": ""}),
         data=data,

@@ -72,7 +72,7 @@ def _disputes(tasks: TasksFile, annotations: AnswerFolder[Annotation]) -> TaskKi
         return rows
 
     def shown(task_id: str) -> Mapping[str, object]:
-        said = {name: asdict(of) for name, of in _done_by(annotations.read_all(), task_id).items()}
+        said = {name: asdict(of) for name, of in annotations.answers_to(task_id).items() if of.is_done}
         return {**task_record(tasks.by_id[task_id]), "said": said}
 
     return answered_tasks(
