@@ -26,7 +26,7 @@ def test_show_and_find_read_the_files_of_a_list_with_its_ids_and_tell_the_rest(c
     Path("given/refs.ris").write_text(_LIST)
     for given in ("given/refs.ris", "given/files given/refs.ris", "given"):
         said = command(f"papers show {given} --json")
-        assert (said.code, [(one["name"], one["ids"]) for one in said.json]) == (0, [("given/files/a.txt", _TEA)])
+        assert (said.code, [(one["paper"], one["ids"]) for one in said.json]) == (0, [("given/files/a.txt", _TEA)])
     told = " ".join(said.err.split())
     assert "given/refs.ris: 1 of 2 records has a file; record 1: files/away.pdf is not there" in told
     assert "'evidencebench papers fetch --from-file given/refs.ris -o papers' fetches open ones of the others" in told

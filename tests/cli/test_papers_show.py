@@ -62,6 +62,18 @@ def test_json_has_places_and_offsets() -> None:
     assert paper["loss"]["left_out"] == {"figure": {"n_elements": 1, "n_characters": 4}}
 
 
+def test_a_line_is_the_same_to_find_and_to_show(tmp_path: Path) -> None:
+    path = tmp_path / "tea.xml"
+    path.write_text(PAPER)
+    (paper,) = json.loads(CliRunner().invoke(cli, ["papers", "show", str(path), "--json"]).output)
+    lines = {line["sentence"]: line for line in (*paper["sentences"], *paper["units"])}
+    assert len(lines) == paper["n_sentences"] + len(paper["units"]) > paper["n_sentences"]
+    (found,) = json.loads(CliRunner().invoke(cli, ["find", "A cup fell.", str(path), "--json"]).output)["findings"]
+    assert {"sentence", "caption"} & {line["kind"] for line in found["evidence"]}
+    for line in found["evidence"]:
+        assert line.items() >= lines[line["sentence"]].items()
+
+
 def test_hostile_text_is_printed_as_text() -> None:
     result = shown("-", text=ARTICLE.format(id=1, abstract="", body="<p>Tea \u202e\u009b31m fell.</p>"))
     assert not {"\u202e", "\u009b"} & set(result.output)

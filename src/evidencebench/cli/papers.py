@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 from urllib.parse import urlsplit
 
 import click
@@ -30,6 +30,7 @@ from evidencebench.papers.ids import IdScheme, PublicId, public_id, public_ids
 from evidencebench.papers.lists import attached_file, is_list, read_list
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all_content
+from evidencebench.papers.record import paper_record
 from evidencebench.papers.sections import is_abstract_title
 from evidencebench.query import Kind
 from evidencebench.tables import printable, shortened
@@ -239,7 +240,7 @@ def show(
     print_cautions(errors, "error")
     print_cautions(f"{paper.name}: {warning}" for paper in papers for warning in paper.warnings)
     if as_json:
-        print_json([_record(paper) for paper in papers])
+        print_json([{**paper_record(paper), "loss": paper.loss} for paper in papers])
     for number, paper in enumerate([] if as_json else papers):
         if number:
             click.echo()
@@ -259,22 +260,6 @@ def show(
         for sort, out in loss.left_out.items():
             print_prose(f"left out: {sort}: {out.n_elements:,}, of {counted(out.n_characters, 'character')}")
     return 1 if errors else 0
-
-
-def _record(paper: Paper) -> dict[str, Any]:
-    rows = zip(paper.sentences, paper.kinds, paper.places, paper.spans, strict=True)
-    return {
-        "name": paper.name,
-        "format": paper.format,
-        "title": paper.title,
-        "ids": dict(paper.ids),
-        "sentences": [
-            {"index": index, "kind": kind.value, "text": text, **asdict(place), **asdict(span)}
-            for index, (text, kind, place, span) in enumerate(rows)
-        ],
-        "loss": paper.loss,
-        "warnings": paper.warnings,
-    }
 
 
 def _lines(paper: Paper) -> Iterator[str]:

@@ -15,6 +15,7 @@ from evidencebench.papers.fetching import DESK_NAME, INDEX_NAME, EuropePmc, fetc
 from evidencebench.papers.ids import public_id
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
+from evidencebench.papers.record import paper_record
 from evidencebench.query import Kind
 from evidencebench.version import __version__
 from evidencebench.web.http import sendable
@@ -87,26 +88,20 @@ def _read(path: Path, _state: tuple[int, int], name: str) -> Paper:
 
 
 def _excerpt(paper: Paper, first: int, n: int) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = []
+    """Return a paper with ``n`` of its sentences, or as many as fit into one answer, and its headings."""
+    lines: list[int] = []
     n_characters = 0
     for index, text in islice(enumerate(paper.sentences), first, first + n):
         n_characters += len(text)
-        if rows and n_characters > _MOST_CHARACTERS:
+        if lines and n_characters > _MOST_CHARACTERS:
             break
-        kind, place = paper.kinds[index].value, paper.place(index)
-        rows.append({"sentence": index, "kind": kind, "section": place.section, "page": place.page, "text": text})
-    after = first + len(rows)
+        lines.append(index)
+    after = first + len(lines)
     headings = [index for index, kind in enumerate(paper.kinds) if kind is Kind.HEADING]
     return {
-        "paper": paper.name,
-        "title": paper.title,
-        "format": paper.format,
-        "ids": dict(paper.ids),
+        **paper_record(paper, lines),
         "headings": [{"sentence": index, "text": paper.sentences[index]} for index in headings[:_MOST_SENTENCES]],
-        "n_sentences": len(paper.sentences),
-        "sentences": rows,
         "next": after if after < len(paper.sentences) else None,
-        "warnings": paper.warnings,
     }
 
 

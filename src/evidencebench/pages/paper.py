@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Kind, Query
 
 _LETTERS = {Kind.HEADING: "h", Kind.ABSTRACT: "a", Kind.BODY: "b"}
@@ -35,6 +36,18 @@ def paper_of(position: int, query: Query) -> PaperRecord:
 
 def kind_letters(kinds: Iterable[Kind]) -> str:
     return "".join(_LETTERS[kind] for kind in kinds)
+
+
+def text_record(paper: Paper) -> dict[str, object]:
+    """Return the text of a paper that a page sets: its sentences, with their kinds, paragraphs and depths."""
+    return {
+        "name": paper.name,
+        "title": paper.title,
+        "sentences": paper.sentences,
+        "kinds": kind_letters(paper.kinds),
+        "paragraphs": [place.paragraph for place in paper.places],
+        "levels": [len(place.section) for place in paper.places],
+    }
 
 
 # The JSON records of a page: the contract between Python and the scripts in ``assets/``.

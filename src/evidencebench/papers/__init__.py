@@ -3,6 +3,7 @@
 In reading order:
 
 * `paper`: Paper, its text with places in the file, what was lost
+* `record`: A paper as JSON
 * `read`: read_paper, read_all_content; formats told by content; refusals
 * `text`: Text with anchors (offset of each run), white space, super- and subscripts
 * `formulas`: Formulas as one tree, with MathML's names, and each in a line

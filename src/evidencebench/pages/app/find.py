@@ -19,6 +19,7 @@ from evidencebench.execution.finding import Finding, find_evidence
 from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
 from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.html import FIND_STYLES, encode_json
+from evidencebench.pages.paper import text_record
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.query import Goal
@@ -68,10 +69,7 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
             papers.move_to_end(key)
             while len(papers) > _MOST_PAPERS:
                 papers.popitem(last=False)
-        shown = {field: getattr(paper, field) for field in ("name", "title", "format", "sentences", "kinds")}
-        paragraphs = [place.paragraph for place in paper.places]
-        levels = [len(place.section) for place in paper.places]
-        return json_response({"key": key, **shown, "paragraphs": paragraphs, "levels": levels})
+        return json_response({"key": key, "format": paper.format, **text_record(paper)})
 
     def find(question: _Question) -> Finding:
         with lock:

@@ -11,10 +11,10 @@ function foundPaper(paper) {
   let paragraph = null;
   paper.sentences.forEach((text, index) => {
     const id = `sentence-${index}`;
-    const isHeading = paper.kinds[index] === "section_name";
+    const isHeading = paper.kinds[index] === "h";
     if (isHeading) article.append(foreign(index ? `h${Math.min(6, 3 + paper.levels[index])}` : "h2", { id }, text));
     else {
-      if (paragraph !== paper.paragraphs[index]) article.append(h("p", { class: paper.kinds[index] === "abstract" ? "in-abstract" : "", dir: "auto" }));
+      if (paragraph !== paper.paragraphs[index]) article.append(h("p", { class: paper.kinds[index] === "a" ? "in-abstract" : "", dir: "auto" }));
       sentences.set(index, h("span.sentence", { id, tabindex: -1 }, text, h("sup.rank")));
       article.lastChild.append(sentences.get(index), " ");
     }

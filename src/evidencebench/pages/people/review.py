@@ -9,7 +9,7 @@ from evidencebench.errors import DataError, EvidenceBenchError
 from evidencebench.execution import findings as telling
 from evidencebench.execution.finding import Finding
 from evidencebench.pages.app.server import RefusedError
-from evidencebench.pages.paper import kind_letters
+from evidencebench.pages.paper import text_record
 from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow
 from evidencebench.papers.pdf.pictures import page_picture
 from evidencebench.review.decisions import DECISIONS, decision_folder
@@ -68,7 +68,7 @@ def _show(table: ReviewTable, person: str, task_id: str, *, is_agreed: bool = Fa
     task = {
         "id": task_id,
         "of": table.key(place),
-        "paper": {"name": table.desk.papers[place[0]].file, **_text_record(text)},
+        "paper": {**_pages_record(text), "name": table.desk.papers[place[0]].file},
         "question": table.desk.questions[place[1]],
         "found": None if found is None else {**_told(finding_of(text.paper, found)), "error": found.error or None},
         "others": table.others(person, task_id, is_agreed=is_agreed),
@@ -77,15 +77,12 @@ def _show(table: ReviewTable, person: str, task_id: str, *, is_agreed: bool = Fa
     return {"task": task, "answer": table.answer(person, task_id, is_agreed=is_agreed)}
 
 
-def _text_record(text: PaperText) -> Mapping[str, object]:
+def _pages_record(text: PaperText) -> Mapping[str, object]:
+    """Return the text of a paper with its units, and of a PDF its pages and where on them a sentence stands."""
     places = [[[box.page, *text.pages[box.page - 1].shown(box)] for box in boxes] for boxes in text.boxes]
     return {
-        "title": text.title,
-        "sentences": text.sentences,
-        "kinds": kind_letters(text.kinds),
-        "paragraphs": [place.paragraph for place in text.places],
+        **text_record(text.paper),
         "units": [{"text": unit.text, "name": unit.name} for unit in text.units],
-        "levels": [len(place.section) for place in text.places],
         "pages": [page.size for page in text.pages],
         "boxes": {str(index): boxes for index, boxes in enumerate(places) if boxes},
     }
