@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any, Literal, Protocol, get_args
 
@@ -10,7 +11,6 @@ from evidencebench.files.disk import packaged_table
 from evidencebench.files.workbook import workbook
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper, UnitKind, name_of_unit
-from evidencebench.papers.record import line_record
 from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.papers.tei import FORMAT as TEI
 from evidencebench.systems.directions import Stance
@@ -227,7 +227,7 @@ def _rows(finding: Finding, rows_of: RowsOf) -> Sequence[Mapping[str, Cell]]:
     head["message"] = message(finding)
     rows = []
     for rank, one in enumerate(evidence, 1):
-        fields = _fields(paper, one)
+        fields = _fields(one)
         fields |= {"section": " > ".join(one.place.section), "paragraph": one.place.paragraph + 1}
         fields |= {"chance": one.chance and round(one.chance, 3), "rank": rank if finding.ordered else None}
         if unit := unit_name(one):
@@ -275,16 +275,12 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "n_sentences": len(paper.sentences),
         "not_searched": not_searched(paper),
         "message": message(finding),
-        "evidence": [{**_fields(paper, one), "message": about(one)} for one in finding.evidence],
+        "evidence": [{**_fields(one), "message": about(one)} for one in finding.evidence],
         "notes": dict(finding.notes),
     }
 
 
-def _fields(paper: Paper, one: FoundSentence) -> dict[str, Any]:
-    """Return a sentence or unit with where it stands, and what was found of it."""
-    return {
-        **line_record(paper, one.sentence),
-        "chance": one.chance,
-        "direction": one.direction,
-        "stance": one.stance,
-    }
+def _fields(one: FoundSentence) -> dict[str, Any]:
+    """Return the fields of a sentence or unit, with those of its place and span among them, as `line_record` does."""
+    fields = asdict(one)
+    return {**fields.pop("place"), **(fields.pop("span") or {"start": None, "stop": None}), **fields}
