@@ -683,7 +683,7 @@ from evidencebench.review.desk import PaperText as PaperText
 from evidencebench.review.desk import Desk as Desk
 from evidencebench.review.desk import DeskPaper as DeskPaper
 from evidencebench.review.desk import open_desk as open_desk
-from evidencebench.review.desk import system_key as system_key
+from evidencebench.review.found import system_key as system_key
 from evidencebench.review.exports import export as export
 from evidencebench.review.report import nominal_agreement as nominal_agreement
 from evidencebench.review.report import report_review as report_review

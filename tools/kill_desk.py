@@ -215,12 +215,14 @@ def kill_desk(
         for thread in threads:
             thread.join()
         desk.close()
-        found.n_found.append(_n_lines(folder / "papers" / "evidencebench-review" / "findings.jsonl"))
+        found.n_found.append(len(_found_lines(folder / "papers")))
     return found
 
 
-def _n_lines(path: Path) -> int:
-    return len(path.read_bytes().splitlines()) - 1
+def _found_lines(papers: Path) -> list[bytes]:
+    """Return what the desk's system has found so far, a line a cell."""
+    files = (papers / "evidencebench-review" / "systems").glob("*.jsonl")
+    return [line for file in files for line in file.read_bytes().splitlines()[1:]]
 
 
 def main() -> None:
@@ -255,8 +257,7 @@ def main() -> None:
 
 def asked_of(papers: Path) -> Counter[tuple[str, str]]:
     """Count how often each cell was asked, by the journal: text and question."""
-    lines = (papers / "evidencebench-review" / "findings.jsonl").read_bytes().splitlines()[1:]
-    return Counter((found["text"], found["question"]) for found in map(json.loads, lines))
+    return Counter((found["text"], found["question"]) for found in map(json.loads, _found_lines(papers)))
 
 
 if __name__ == "__main__":

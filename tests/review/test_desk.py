@@ -1,6 +1,7 @@
 """The table of a desk: what is read and found once, what is asked anew, and what goes on after a stop."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,13 @@ from kit.command_line import Command
 from kit.desks import QUESTIONS, TEXT, cell_of, decide, filled, make_folder, opened
 
 
+def files_of_systems(folder: Path) -> list[Path]:
+    return sorted((folder / "evidencebench-review" / "systems").glob("*.jsonl"))
+
+
 def findings(folder: Path) -> list[dict[str, Any]]:
-    lines = (folder / "evidencebench-review" / "findings.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines[1:]]
+    lines = [line for file in files_of_systems(folder) for line in file.read_text().splitlines()[1:]]
+    return [json.loads(line) for line in lines]
 
 
 def cells(table: ReviewTable, **options: int) -> dict[tuple[int, int], dict[str, Any]]:
@@ -69,7 +74,7 @@ def test_nothing_is_asked_twice_and_what_is_new_is_asked(tmp_path: Path) -> None
 def test_a_desk_that_was_stopped_within_a_line_goes_on(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "papers")
     filled(folder)
-    journal = folder / "evidencebench-review" / "findings.jsonl"
+    (journal,) = files_of_systems(folder)
     whole = journal.read_bytes()
     journal.write_bytes(whole[:-30])
     filled(folder)
@@ -84,7 +89,9 @@ def test_another_system_fills_it_anew_and_the_table_says_what_changed(tmp_path: 
     changed = {cell["changed"] for cell in cells(table).values()} - {""}
 
     assert any("was: " in words for words in changed)
-    assert {line["system"].partition("(")[0] for line in findings(folder)} >= {"bm25"}
+    headers = [json.loads(file.read_text().splitlines()[0]) for file in files_of_systems(folder)]
+    assert {header["role"] for header in headers} == {"system"}
+    assert sorted(re.split(r"\W", header["name"])[0] for header in headers) == ["bm25", "finder"]
 
 
 def test_a_change_is_told_since_a_stamp(tmp_path: Path) -> None:
@@ -225,9 +232,9 @@ def test_what_stands_beside_the_text_is_found_accepted_and_exported_as_by_find(t
     text = table.text(cell)
     (unit,) = [unit for unit in text.units if "Tea Council" in unit.text]
     place = len(text.sentences) + text.units.index(unit)
-    found, _ = table.desk.found(*table.place(cell))
+    found = table.desk.found(*table.place(cell)).found
     assert found is not None
-    assert found.evidence[0].sentence == place
+    assert (found.evidence[0].index, found.evidence[0].quotation) == (place, unit.text)
 
     decide(table, "Ada", cell, "unclear", place)
     decide(table, "Bo", cell, "unclear", 1, place)

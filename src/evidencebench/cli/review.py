@@ -20,8 +20,9 @@ from evidencebench.execution.making import asks_model, make_system
 from evidencebench.files.atomic import write_whole
 from evidencebench.papers.fetching import DESK_NAME
 from evidencebench.review.decisions import DECISIONS, decision_folder
-from evidencebench.review.desk import DeskPaper, exported_names, note_export, open_desk, system_key
+from evidencebench.review.desk import DeskPaper, exported_names, note_export, open_desk
 from evidencebench.review.exports import SUFFIXES, export
+from evidencebench.review.found import system_key
 from evidencebench.review.report import MEASURES, ReviewReport, report_review
 from evidencebench.review.table import ReviewTable
 from evidencebench.tables import Table, printable

@@ -2,6 +2,7 @@
 
 In reading order:
 
+* `found`: What systems answer to a paper and a question
 * `desk`: Papers, questions and what was found, in journals; filled in the background, and gone on with after a stop
 * `decisions`: What people decide, in journals, and what counts of it
 * `table`: The table as a person sees it, and where what the person says is kept

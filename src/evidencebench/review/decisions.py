@@ -1,6 +1,5 @@
 """What people decide of papers and questions: which cell an answer belongs to, disputes, and what counts."""
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from evidencebench.errors import PeopleError
 from evidencebench.review.desk import PaperText
+from evidencebench.review.found import CELLS, paper_of
 from evidencebench.runs.answers import DecisionAnswer, EvidenceReference, header_of_people
 from evidencebench.runs.people import AnswerFolder, Clock, check_note, utc_now
 from evidencebench.version import __version__
@@ -31,7 +31,7 @@ NAME_NO_EVIDENCE = ("", "unclear", "not_reported")
 
 
 def decision_folder(desk_folder: Path, *, clock: Clock = utc_now) -> AnswerFolder[DecisionAnswer]:
-    header = header_of_people("cells of a review")
+    header = header_of_people(CELLS)
     return AnswerFolder(desk_folder / "people", header, _check, kind=DecisionAnswer, clock=clock)
 
 
@@ -49,15 +49,6 @@ def _check(decision: DecisionAnswer) -> None:
 # A paper is known by its text; where no paper has that text any more, by its DOI or PMID.
 
 IDENTIFIERS = ("doi", "pmid")
-
-
-def cell_key(paper: str, question: str) -> str:
-    """Return what stands for a paper and a question in files of answers."""
-    return f"{paper}-{hashlib.sha256(question.encode(errors='replace')).hexdigest()[:12]}"
-
-
-def paper_of(cell: str) -> str:
-    return cell.rpartition("-")[0]
 
 
 class DecidedPapers:

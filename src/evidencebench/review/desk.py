@@ -9,14 +9,13 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from evidencebench.decoding import prepared
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import DataError, EvidenceBenchError, RunError, UnreadableError
-from evidencebench.execution.finding import Finding, PaperVerdict, find_evidence, found_sentence
 from evidencebench.execution.making import system_from
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_bytes, read_text
@@ -28,14 +27,19 @@ from evidencebench.papers.pdf.pictures import PageShape, page_shapes
 from evidencebench.papers.pdf.reader import is_pdf
 from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
-from evidencebench.runs.header import SystemHeader
+from evidencebench.review.found import (
+    EvidenceAnswer,
+    SystemAnswer,
+    cell_key,
+    found_in,
+    open_found,
+    read_found,
+)
+from evidencebench.runs.answers import FailureAnswer, encoded
+from evidencebench.runs.people import utc_now
 from evidencebench.system import NamedSystem
-from evidencebench.systems.directions import ReportedDirection
-from evidencebench.systems.question import question_of
 
 MOST_QUESTIONS = 200
-_BUDGET = 10
-_MOST_BEST = 160  # characters of the best sentence in a cell
 _DIGITS = 24  # of a digest that stands for a text
 
 _log = logging.getLogger(__name__)
@@ -44,7 +48,7 @@ _log = logging.getLogger(__name__)
 class DeskHeader(msgspec.Struct, frozen=True, kw_only=True):
     format: Literal["evidencebench desk"] = "evidencebench desk"
     version: int = 1
-    of: Literal["papers", "findings"]
+    of: Literal["papers"] = "papers"
 
 
 class PaperOnDesk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,40 +72,15 @@ class PaperOnDesk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return f"{self.text}-{self.sha256[:12]}"
 
 
-class FoundPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    sentence: int
-    chance: float | None = None
-    direction: ReportedDirection | None = None
-
-
-class FoundCell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a system found for a question in a text, or why it failed."""
-
-    text: str
-    question: str
-    system: str
-    verdict: PaperVerdict | None = None
-    chance: float | None = None
-    evidence: tuple[FoundPlace, ...] = ()  # best first, where it is ordered
-    ordered: bool = True
-    unmentioned: tuple[str, ...] = ()
-    best: str = ""  # the first sentence, cut
-    error: str = ""
-
-
-def _format(record: type[Any]) -> RecordFormat[DeskHeader, Any]:
-    return RecordFormat(
-        header=DeskHeader,
-        record=record,
-        begins=b'{"format":"evidencebench desk"',
-        what="a journal of a desk",
-        a_record="what was read or found",
-        made_by="evidencebench review",
-        remedy="move it away to have all papers asked anew; what people decided lies in other files",
-    )
-
-
-_PAPERS, _FINDINGS = _format(PaperOnDesk), _format(FoundCell)
+_PAPERS: RecordFormat[DeskHeader, PaperOnDesk] = RecordFormat(
+    header=DeskHeader,
+    record=PaperOnDesk,
+    begins=b'{"format":"evidencebench desk"',
+    what="a journal of a desk",
+    a_record="what was read",
+    made_by="evidencebench review",
+    remedy="move it away to have all papers read anew; what people decided lies in other files",
+)
 
 
 # The text of a paper as it was read, so that it opens at once.
@@ -165,7 +144,7 @@ class PaperWork(msgspec.Struct, frozen=True, kw_only=True):
     ids: dict[str, str] = {}
     problem: str = ""  # why it cannot be read, where that is known
     known: PaperOnDesk | None = None
-    answered: frozenset[tuple[str, str]] = frozenset()  # text and question
+    answered: frozenset[str] = frozenset()  # cells
     questions: tuple[str, ...] = ()
 
 
@@ -220,66 +199,23 @@ def read_work(folder: Path, work: PaperWork) -> PaperOnDesk:
 
 
 def worker(
-    folder: Path, system: str | NamedSystem, seed: int, name: str
-) -> Callable[[PaperWork], tuple[PaperWork, PaperOnDesk, list[FoundCell]]]:
-    """Return what reads a paper and asks its open questions; ``name`` is what stands for the system."""
+    folder: Path, system: str | NamedSystem, seed: int
+) -> Callable[[PaperWork], tuple[PaperWork, PaperOnDesk, list[SystemAnswer]]]:
+    """Return what reads a paper and asks its open questions."""
     if isinstance(system, str):  # in a process of its own, which leaves the processor to others
         with suppress(OSError):
             os.nice(10)
     asked = system_from(system, seed=seed)
 
-    def work(item: PaperWork) -> tuple[PaperWork, PaperOnDesk, list[FoundCell]]:
+    def work(item: PaperWork) -> tuple[PaperWork, PaperOnDesk, list[SystemAnswer]]:
         read = item.known or read_work(folder, item)
         if not read.text:
             return item, read, []
-        paper = read_text_of(folder, read.kept).paper
-        open_questions = [question for question in item.questions if (read.text, question) not in item.answered]
-        return item, read, [ask(paper, read.text, question, asked, name) for question in open_questions]
+        paper, at = read_text_of(folder, read.kept).paper, utc_now().isoformat(timespec="seconds")
+        open_questions = [one for one in item.questions if cell_key(read.text, one) not in item.answered]
+        return item, read, [found_in(paper, read.text, question, asked, at=at) for question in open_questions]
 
     return work
-
-
-def ask(paper: Paper, text: str, question: str, system: NamedSystem, name: str) -> FoundCell:
-    try:
-        finding = find_evidence(paper, question, budget=_BUDGET, system=system)
-    except EvidenceBenchError as error:
-        return FoundCell(text=text, question=question, system=name, error=str(error))
-    places = (FoundPlace(sentence=o.sentence, chance=o.chance, direction=o.direction) for o in finding.evidence)
-    return FoundCell(
-        text=text,
-        question=question,
-        system=name,
-        verdict=finding.verdict,
-        chance=finding.chance,
-        evidence=tuple(places),
-        ordered=finding.ordered,
-        unmentioned=finding.unmentioned,
-        best=finding.evidence[0].text[:_MOST_BEST] if finding.evidence else "",
-    )
-
-
-def system_key(system: NamedSystem) -> str:
-    """Return what tells systems apart: name, options, and what its files and libraries are."""
-    versions = ",".join(f"{name}={value}" for name, value in sorted(system.versions().items()))
-    digest = hashlib.sha256(versions.encode()).hexdigest()[:8]
-    signature = SystemHeader(name=system.name, options=dict(system.options)).signature
-    return f"{signature} [{digest}]" if versions else signature
-
-
-def finding_of(paper: Paper, cell: FoundCell) -> Finding:
-    """Return a kept finding as it was made."""
-    question = question_of(cell.question)
-    return Finding(
-        paper=paper,
-        hypothesis=cell.question,
-        evidence=tuple(
-            found_sentence(paper, one.sentence, question, one.chance, one.direction) for one in cell.evidence
-        ),
-        ordered=cell.ordered,
-        verdict=cell.verdict,
-        chance=cell.chance,
-        unmentioned=cell.unmentioned,
-    )
 
 
 @dataclass(kw_only=True)
@@ -333,6 +269,14 @@ def note_export(own: Path, file: Path) -> None:
     write_whole(own / "exports.txt", "".join(f"{line}\n" for line in sorted({*known, name})))
 
 
+class FoundCell(NamedTuple):
+    """What the desk's system found in a cell, and what another one had found before; why the first failed."""
+
+    found: EvidenceAnswer | None
+    before: EvidenceAnswer | None
+    error: str = ""
+
+
 class Desk:
     """Papers x questions, what was found, and a count of changes; threads may share it, a second process may not."""
 
@@ -342,8 +286,8 @@ class Desk:
         self.changed = [[1] * len(self.questions) for _ in self.papers]
         self.is_running = False
         self._lock = threading.RLock()
-        self._found: dict[tuple[str, str], FoundCell] = {}  # by this system
-        self._before: dict[tuple[str, str], FoundCell] = {}  # by another one, the last
+        self._found: dict[str, SystemAnswer] = {}  # by this system; of files no failure, so that it is asked again
+        self._before: dict[str, EvidenceAnswer] = {}  # by another one, the last
         self._rows: dict[str, list[int]] = {}  # text -> the papers that have it
         self._is_ending = threading.Event()
         self._thread: threading.Thread | None = None
@@ -360,28 +304,25 @@ class Desk:
             has_text = read is not None and _path_of_text(self.folder, read.kept).exists()
             if read is not None and (has_text or read.error) and not paper.problem and _is_as_read(paper.path, read):
                 self._set_read(position, read)
-        if (path := self.folder / "findings.jsonl").exists():
-            for line in _FINDINGS.scan(path)[1]:
-                if not line.record.error:  # else it is asked again
-                    self._set_found(line.record)
+        for system, found in read_found(self.folder):
+            if system == self.system:
+                self._found[found.id] = found
+            elif found.id not in self._before or self._before[found.id].at <= found.at:
+                self._before[found.id] = found
 
     def _set_read(self, position: int, read: PaperOnDesk) -> None:
         self.papers[position].read = read
         if read.text and position not in self._rows.setdefault(read.text, []):
             self._rows[read.text].append(position)
 
-    def _set_found(self, cell: FoundCell) -> None:
-        key = cell.text, cell.question
-        if cell.system == self.system:
-            self._found[key] = cell
-        else:
-            self._before[key] = cell
-
-    def found(self, position: int, question: int) -> tuple[FoundCell | None, FoundCell | None]:
-        """Return what was found in a cell, and what another system had found before; None: nothing yet."""
+    def found(self, position: int, question: int) -> FoundCell:
+        """Return what systems found in a cell."""
         read = self.papers[position].read
-        key = (read.text if read else ""), self.questions[question]
-        return self._found.get(key), self._before.get(key)
+        key = cell_key(read.text, self.questions[question]) if read and read.text else ""
+        answer = self._found.get(key)
+        if isinstance(answer, FailureAnswer):
+            return FoundCell(None, self._before.get(key), answer.error)
+        return FoundCell(answer, self._before.get(key))
 
     def touch(self, text: str, question: str) -> None:
         """Count a change of the cells of a text and question."""
@@ -417,10 +358,10 @@ class Desk:
     def fill(self, engine: Engine, system: str | NamedSystem, *, seed: int = 0) -> None:
         """Begin to fill the table in the background; the journals are open until `close`."""
         (self.folder / "texts").mkdir(parents=True, exist_ok=True)
-        own = [_PAPERS.append(self.folder / "papers.jsonl", DeskHeader(of="papers"))]
-        own.append(_FINDINGS.append(self.folder / "findings.jsonl", DeskHeader(of="findings")))
-        self._papers_journal, findings = map(self._open.enter_context, own)
-        arguments = (self.folder, system, seed, self.system)
+        papers = _PAPERS.append(self.folder / "papers.jsonl", DeskHeader())
+        self._papers_journal = self._open.enter_context(papers)
+        findings = self._open.enter_context(open_found(self.folder, self.system))
+        arguments = (self.folder, system, seed)
         self.is_running = True
         self._thread = threading.Thread(target=self._run, args=(engine, arguments, findings), name="desk", daemon=True)
         self._thread.start()
@@ -432,11 +373,11 @@ class Desk:
                 if outcome.error is not None:
                     self._take(item, *self._failed(item, str(outcome.error)))
                     continue
-                _, read, cells = outcome.value
+                _, read, answers = outcome.value
                 self._keep_read(item.position, read)
-                for cell in cells:
-                    findings.append(msgspec.json.encode(cell))
-                self._take(item, read, cells)
+                for answer in answers:
+                    findings.append(encoded(answer))
+                self._take(item, read, answers)
         except EvidenceBenchError as error:
             _log.warning("the table is not filled any more: %s", error)
         finally:
@@ -444,20 +385,18 @@ class Desk:
                 self.is_running = False
                 self.stamp += 1
 
-    def _failed(self, item: PaperWork, error: str) -> tuple[PaperOnDesk, list[FoundCell]]:
+    def _failed(self, item: PaperWork, error: str) -> tuple[PaperOnDesk, list[SystemAnswer]]:
         """Return what is shown of a paper whose worker died."""
         read = item.known or PaperOnDesk(file=item.file, state=(0, 0), title=item.title, error=error)
-        keys = [(read.text, question) for question in item.questions if read.text]
-        cells = (FoundCell(text=key[0], question=key[1], system=self.system, error=error) for key in keys)
-        return read, [cell for cell, key in zip(cells, keys, strict=True) if key not in item.answered]
+        keys = [cell_key(read.text, question) for question in item.questions if read.text]
+        return read, [FailureAnswer(id=key, error=error) for key in keys if key not in item.answered]
 
-    def _take(self, item: PaperWork, read: PaperOnDesk, cells: Sequence[FoundCell]) -> None:
+    def _take(self, item: PaperWork, read: PaperOnDesk, answers: Sequence[SystemAnswer]) -> None:
         with self._lock:
             self.stamp += 1
             if self.papers[item.position].read is None:  # its worker died
                 self._set_read(item.position, read)
-            for cell in cells:
-                self._set_found(cell)
+            self._found.update({answer.id: answer for answer in answers})
             for position in {item.position, *self._rows.get(read.text, ())}:
                 self.changed[position] = [self.stamp] * len(self.questions)
 
@@ -473,7 +412,7 @@ class Desk:
         paper = self.papers[position]
         read = paper.read
         with self._lock:
-            keys = ((read.text, question) for question in self.questions) if read else ()
+            keys = (cell_key(read.text, question) for question in self.questions if read and read.text)
             answered = frozenset(key for key in keys if key in self._found)
         return PaperWork(
             position=position,

@@ -20,8 +20,9 @@ from evidencebench.papers.pdf.marking import COLOURS, Highlight, free_name, high
 from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.provenance import require_extra
 from evidencebench.query import Query
-from evidencebench.review.decisions import DECISIONS, NAME_NO_EVIDENCE, paper_of
+from evidencebench.review.decisions import DECISIONS, NAME_NO_EVIDENCE
 from evidencebench.review.desk import content_as_read
+from evidencebench.review.found import paper_of
 from evidencebench.review.table import DeskCell, ReviewTable, verdict_word
 from evidencebench.runs.answers import DecisionAnswer, EvidenceReference
 from evidencebench.tables import Table, as_csv, printable

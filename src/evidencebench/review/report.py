@@ -10,7 +10,8 @@ from evidencebench.construction.people.agreement import Agreement, compare_rater
 from evidencebench.construction.people.answers import Annotations
 from evidencebench.construction.people.marks import LEAST_VALUES, collect_marks
 from evidencebench.construction.people.tasks import AnnotationTask
-from evidencebench.review.decisions import DECISIONS, paper_of
+from evidencebench.review.decisions import DECISIONS
+from evidencebench.review.found import paper_of
 from evidencebench.review.table import DeskCell, ReviewTable
 from evidencebench.runs.answers import DecisionAnswer, MarksAnswer
 from evidencebench.scoring.resampling import Floats, Resampling

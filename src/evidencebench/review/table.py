@@ -17,12 +17,12 @@ from evidencebench.review.decisions import (
     DecidedPapers,
     DecisionName,
     Side,
-    cell_key,
     decided_cells,
     found_again,
     references,
 )
-from evidencebench.review.desk import Desk, DeskPaper, FoundCell, PaperText
+from evidencebench.review.desk import Desk, DeskPaper, PaperText
+from evidencebench.review.found import EvidenceAnswer, cell_key
 from evidencebench.runs.answers import DecisionAnswer, EvidenceReference
 from evidencebench.runs.people import AnswerFolder
 from evidencebench.systems.directions import ReportedDirection
@@ -33,6 +33,7 @@ _Index = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 _CELL_ID = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 _VERDICTS = {PaperVerdict.FOUND: "evidence", PaperVerdict.UNSURE: "unsure", PaperVerdict.NONE: "none found"}
 _POSSIBLE, _LIKELY = 0.25, 0.5  # the chance of the best sentence
+_MOST_BEST = 160  # characters of the best sentence in a cell
 _N_TOLD = 3  # sentences whose directions name a cell
 
 
@@ -65,13 +66,14 @@ class DeskCell:
     key: str  # in files of answers; empty where the paper is not read
     paper: DeskPaper
     question: str
-    found: FoundCell | None
-    before: FoundCell | None  # by another system
+    found: EvidenceAnswer | None
+    before: EvidenceAnswer | None  # by another system
+    failure: str  # why the system found nothing; empty where it did not fail
     decided: Decided | None
 
     @property
     def error(self) -> str:
-        return (self.paper.read.error if self.paper.read else "") or (self.found.error if self.found else "")
+        return (self.paper.read.error if self.paper.read else "") or self.failure
 
     @property
     def title(self) -> str:
@@ -130,7 +132,7 @@ class ReviewTable:
         decided = decided_cells(self.decisions.read_all(), self.decisions.agreed())
         for task_id in self.ids:
             place = self.place(task_id)
-            found, before = self.desk.found(*place)
+            found, before, failure = self.desk.found(*place)
             paper, question = self.desk.papers[place[0]], self.desk.questions[place[1]]
             yield DeskCell(
                 id=task_id,
@@ -140,6 +142,7 @@ class ReviewTable:
                 question=question,
                 found=found,
                 before=before,
+                failure=failure,
                 decided=self._decided_now(place[0], decided[key]) if key in decided else None,
             )
 
@@ -172,7 +175,7 @@ class ReviewTable:
             "status": "failed" if cell.error else "waiting" if found is None else "found",
             "verdict": verdict_word(found) if found else "",
             "level": level_of(found) if found else 0,
-            "best": found.best if found and found.verdict is not PaperVerdict.NONE else "",
+            "best": found.best[:_MOST_BEST] if found and found.verdict is not PaperVerdict.NONE else "",
             "decision": own.choice if own else "",
             "accepted": len(own.evidence) if own else 0,
             "note": bool(own and own.note),
@@ -291,10 +294,8 @@ def side_of(person: str, answer: DecisionAnswer) -> Mapping[str, object]:
     return {"person": person, "decision": answer.choice, "accepted": answer.accepted, "note": answer.note}
 
 
-def verdict_word(found: FoundCell) -> str:
+def verdict_word(found: EvidenceAnswer) -> str:
     """Return what was found in a word or two: what the best sentences report, where there is evidence."""
-    if found.error:
-        return ""
     words = _VERDICTS[found.verdict] if found.verdict else f"{len(found.evidence)} found"
     said = {one.direction for one in found.evidence[:_N_TOLD]} - {None, ReportedDirection.NOT_SAID}
     if found.verdict is not PaperVerdict.FOUND or not said or not is_reported(found.evidence):
@@ -302,7 +303,7 @@ def verdict_word(found: FoundCell) -> str:
     return str(said.pop()) if len(said) == 1 else "mixed"
 
 
-def level_of(found: FoundCell) -> int:
+def level_of(found: EvidenceAnswer) -> int:
     """Return how sure it is that there is evidence, 0 to 4."""
     if found.verdict is not PaperVerdict.FOUND or not is_reported(found.evidence):
         return int(found.verdict is not PaperVerdict.NONE and bool(found.evidence))
@@ -310,9 +311,9 @@ def level_of(found: FoundCell) -> int:
     return 2 + (best >= _POSSIBLE) + (best >= _LIKELY)
 
 
-def changed_words(found: FoundCell | None, before: FoundCell | None) -> str:
+def changed_words(found: EvidenceAnswer | None, before: EvidenceAnswer | None) -> str:
     """Return how what was found differs from what another system had found before; empty where it does not."""
-    if found is None or before is None or found.error:
+    if found is None or before is None:
         return ""
     old, new = verdict_word(before), verdict_word(found)
     words = [f"was: {old}"] if old != new else []

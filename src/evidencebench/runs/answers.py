@@ -22,7 +22,7 @@ class AnswersHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     evidencebench_answers: int
     role: Role
     merge: Merge
-    name: str = ""  # of the person
+    name: str = ""  # of the person; of a system without a run, what stands for it
     items: str = ""
     run: RunHeader | None = None  # of instances: everything that decides the answers
 

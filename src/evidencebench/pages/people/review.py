@@ -13,8 +13,9 @@ from evidencebench.pages.paper import text_record
 from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow
 from evidencebench.papers.pdf.pictures import page_picture
 from evidencebench.review.decisions import DECISIONS, decision_folder
-from evidencebench.review.desk import Desk, PaperText, content_as_read, finding_of
+from evidencebench.review.desk import Desk, PaperText, content_as_read
 from evidencebench.review.exports import EXPORTS, export
+from evidencebench.review.found import finding_of
 from evidencebench.review.table import DeskAnswer, ReviewTable
 
 _MOST_PICTURES = 48
@@ -64,13 +65,14 @@ def review_tasks(desk: Desk, *, is_blind: bool) -> TaskApp:
 
 def _show(table: ReviewTable, person: str, task_id: str, *, is_agreed: bool = False) -> Mapping[str, object]:
     text, place = table.text(task_id), table.place(task_id)
-    found, _ = table.desk.found(*place)
+    cell = table.desk.found(*place)
+    found = None if cell.found is None else _told(finding_of(text.paper, cell.found))
     task = {
         "id": task_id,
         "of": table.key(place),
         "paper": {**_pages_record(text), "name": table.desk.papers[place[0]].file},
         "question": table.desk.questions[place[1]],
-        "found": None if found is None else {**_told(finding_of(text.paper, found)), "error": found.error or None},
+        "found": {"error": cell.error} if cell.error else found,
         "others": table.others(person, task_id, is_agreed=is_agreed),
         "ids": table.ids,
     }
