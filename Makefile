@@ -26,11 +26,13 @@ test: $(VENV)/.dev
 
 # The packages that users plug evidencebench into, each in an environment of its own, with its real release.
 NEIGHBOURS := ray inspect mteb exports
+# One that hangs ends, and says where.
+IN_TIME := -o faulthandler_timeout=240 -o faulthandler_exit_on_timeout=true
 neighbours: $(NEIGHBOURS:%=neighbour-%)
 
 .PHONY: $(NEIGHBOURS:%=neighbour-%)
 $(NEIGHBOURS:%=neighbour-%): neighbour-%: .venv-%/.ready
-	.venv-$*/bin/python -m pytest -W default tests/neighbours/$* # their packages warn of what is theirs
+	.venv-$*/bin/python -m pytest -W default $(IN_TIME) tests/neighbours/$* # their packages warn of what is theirs
 
 .venv-%/.ready: pyproject.toml tests/neighbours/%/constraints.txt
 	$(PYTHON) -m venv .venv-$*
