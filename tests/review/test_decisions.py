@@ -136,8 +136,8 @@ def test_agreement_is_that_of_other_packages(said: list[tuple[str, str]]) -> Non
 
     assert found["accuracy"].value == pytest.approx(sum(a == b for a, b in said) / len(said))
     if len({*first, *second}) > 1:
-        assert found["kappa"].value == pytest.approx(cohen_kappa_score(first, second, labels=range(5)))
-        alpha = krippendorff.alpha([first, second], level_of_measurement="nominal", value_domain=range(5))
+        assert found["kappa"].value == pytest.approx(cohen_kappa_score(first, second, labels=range(len(NAMES))))
+        alpha = krippendorff.alpha([first, second], level_of_measurement="nominal", value_domain=range(len(NAMES)))
         assert found["alpha"].value == pytest.approx(alpha)
     else:
         assert found["kappa"].value is None
@@ -152,7 +152,9 @@ def test_a_report_counts_people_pairs_and_what_is_not_here_any_more(tmp_path: Pa
     report = report_review(table, RESAMPLING)
     (pair,) = report.pairs
     assert pair.n_cells == 26
-    kappa = pair.decisions["kappa"]
+    (kind,) = pair.kinds
+    assert (kind.kind, kind.n_cells) == ("effect", 26)
+    kappa = kind.measures["kappa"]
     assert kappa.value is not None
     assert kappa.low is not None
     assert kappa.low < kappa.value

@@ -100,12 +100,13 @@ def test_a_note_with_what_stands_in_no_xml_is_written(table: ReviewTable) -> Non
 def test_a_workbook_has_the_same_tables(table: ReviewTable) -> None:
     with zipfile.ZipFile(io.BytesIO(export(table, "xlsx").content)) as book:
         names, strings = book.read("xl/workbook.xml").decode(), book.read("xl/sharedStrings.xml").decode()
-        sheets = [book.read(f"xl/worksheets/sheet{number}.xml").decode() for number in (1, 2)]
+        sheets = [book.read(f"xl/worksheets/sheet{number}.xml").decode() for number in (1, 2, 3)]
+    assert 'name="papers"' in names
     assert 'name="decisions"' in names
     assert 'name="sentences"' in names
     assert "<f>" not in sheets[0]
     assert "Blood pressure was lower with tea than with water" in strings
-    assert [sheet.count("<row ") - 1 for sheet in sheets] == [6, 4]
+    assert [sheet.count("<row ") - 1 for sheet in sheets] == [3, 6, 4]
 
 
 def test_ris_has_a_record_a_paper_with_a_note_a_question(table: ReviewTable) -> None:
@@ -172,18 +173,21 @@ def test_the_data_set_is_valid_scored_and_trained_on(tmp_path: Path, command: Co
         decide(table, "Ada", cell_of(table, f"paper_{number}.txt", 0), "decrease", 2)
         decide(table, "Ada", cell_of(table, f"paper_{number}.txt", 1), "no_difference", 3, note="sure")
     decide(table, "Ada", cell_of(table, "printed.pdf", 0), "not_reported")
+    decide(table, "Ada", cell_of(table, "printed.pdf", 1), "unclear")
     data, runs = tmp_path / "decided.json", tmp_path / "run.jsonl"
     told = command(f"review {folder} --export {data}").err
 
     assert "1 decided cell left out" in told
-    assert "24 instances: valid" in command(f"data validate {data}").done
-    instance = next(iter(open_dataset(data)))
+    assert "25 instances: valid" in command(f"data validate {data}").done
+    instance = next(one for one in open_dataset(data) if one.labels.aspects)
+    (silent,) = (one for one in open_dataset(data) if not one.labels.aspects)  # does not report it
+    assert silent.query.hypothesis == QUESTIONS[0]
     assert instance.query.goal == "answer"
     assert list(instance.labels.sources.values()) == [(2,)]
     assert json.loads(data.read_bytes())[instance.id]["decision"] == "decrease"
     assert command(f"run bm25 --data {data} -o {runs}").code == 0
     assert "er_at_optimal" in command(f"score {runs} --data {data}").done
-    assert "24 instances" in command(f"train finder --data {data} -o {tmp_path / 'mine'}").done
+    assert "25 instances" in command(f"train finder --data {data} -o {tmp_path / 'mine'}").done
     trained = filled(folder, f"finder:model={tmp_path / 'mine'}")
     assert any(cell.before for cell in trained.cells())
     assert not any(cell.error for cell in trained.cells() if cell.paper.file != "scan.pdf")

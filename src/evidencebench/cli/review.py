@@ -19,7 +19,7 @@ from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.files.atomic import write_whole
 from evidencebench.papers.fetching import DESK_NAME
-from evidencebench.review.decisions import DECISIONS, decision_folder
+from evidencebench.review.decisions import decision_folder
 from evidencebench.review.desk import DeskPaper, exported_names, note_export, open_desk
 from evidencebench.review.exports import SUFFIXES, export
 from evidencebench.review.found import system_key
@@ -38,7 +38,8 @@ def review(
     *,
     folder: Annotated[Path, argument("FOLDER", options.EXISTING_FOLDER)],
     questions: Annotated[
-        Path | None, option("--questions FILE", "Questions, one a line; kept in FOLDER.", options.EXISTING_FILE)
+        Path | None,
+        option("--questions FILE", "Questions, one a line or a CSV; kept in FOLDER.", options.EXISTING_FILE),
     ],
     spec: Annotated[
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
@@ -148,9 +149,9 @@ def _print_report(report: ReviewReport, table_format: str, *, as_json: bool, lev
     n_open = sum(not one.agreed for one in report.disputes)
     click.echo(f"\n{counted(len(report.disputes), 'dispute')}, {n_open:,} not resolved")
     for one in report.disputes[:_MOST_SHOWN]:
-        sides = ", ".join(f"{person}: {DECISIONS[decision]}" for person, decision in one.sides.items())
+        sides = ", ".join(f"{person}: {words}" for person, words in one.sides.items())
         what = " (in which sentences)" if one.is_of_sentences else ""
-        agreed = f"; agreed by {one.agreed_by}: {DECISIONS[one.agreed]}" if one.agreed else ""
+        agreed = f"; agreed by {one.agreed_by}: {one.agreed}" if one.agreed else ""
         print_prose(printable(f"{one.paper}: {one.question} {sides}{what}{agreed}"), "  ")
     if n_more := max(0, len(report.disputes) - _MOST_SHOWN):
         print_prose(f"and {n_more:,} more; --json has all, and the page 'Disputes' of the desk", "  ")
@@ -167,14 +168,19 @@ def _tables(report: ReviewReport, level: float) -> Iterator[Table]:
     if not of_pairs:
         return
     intervals = f"in %, with {100 * level:g} % intervals over papers"
+    of_kinds = [(name, kind) for name, one in of_pairs for kind in one.kinds]
     yield Table(
-        title=f"Agreement on decisions {intervals}",
-        columns=["pair", "cells", "differing", *MEASURES.values()],
+        title=f"Agreement on answers {intervals}",
+        columns=["pair", "answer", "cells", "differing", *MEASURES.values()],
         rows=[
-            (name, one.n_cells, one.n_differing, *(str(one.decisions[key]) for key in MEASURES))
-            for name, one in of_pairs
+            (name, kind.kind, kind.n_cells, kind.n_differing, *(str(kind.measures.get(key, "")) for key in MEASURES))
+            for name, kind in of_kinds
         ],
     )
+    numbers = [(name, kind.n_numbers, kind.n_exact, kind.n_close) for name, kind in of_kinds if kind.n_numbers]
+    if numbers:
+        columns = ["pair", "cells", "the same", "within 5 %"]
+        yield Table(title="Numbers that both gave", columns=columns, rows=numbers)
     yield Table(
         title=f"Agreement on sentences {intervals}",
         columns=["pair", *LABELS.values()],

@@ -11,19 +11,61 @@ from msgspec.structs import replace
 from evidencebench.errors import PeopleError
 from evidencebench.review.desk import PaperText
 from evidencebench.review.found import CELLS, paper_of
+from evidencebench.review.questions import KIND_WORDS, AnswerKind, ReviewQuestion
+from evidencebench.review.values import words_of
 from evidencebench.runs.answers import DecisionAnswer, EvidenceReference, header_of_people
 from evidencebench.runs.people import AnswerFolder, Clock, check_note, utc_now
 from evidencebench.version import __version__
 
-DecisionName = Literal["", "increase", "decrease", "no_difference", "not_reported", "unclear"]
+DecisionName = Literal["", "increase", "decrease", "no_difference", "mixed", "yes", "no", "not_reported", "unclear"]
 DECISIONS: Mapping[str, str] = {
     "increase": "reports an increase",
     "decrease": "reports a decrease",
     "no_difference": "reports no difference",
+    "yes": "yes",
+    "no": "no",
     "not_reported": "does not report it",
     "unclear": "unclear",
+    "mixed": "reports mixed results",
 }
 """What a person can decide of a cell, in words; without one, it is not decided yet."""
+
+VALUE = "value"
+"""The choice where the answer is a value, or several."""
+
+CHOICES_OF: Mapping[AnswerKind, tuple[str, ...]] = {
+    "effect": ("increase", "decrease", "no_difference", "not_reported", "unclear", "mixed"),
+    "yes/no": ("yes", "no", "not_reported", "unclear"),
+    "number": ("not_reported", "unclear"),
+    "text": ("not_reported", "unclear"),
+    "choice": ("not_reported", "unclear"),
+}
+"""What can be decided of a question of each kind; of the last three, values are given besides."""
+
+
+def words_of_decision(decision: DecisionAnswer) -> str:
+    """Return what was decided in words; empty where nothing was."""
+    return words_of(decision.values) if decision.values else DECISIONS.get(decision.choice, "")
+
+
+def said_in(decision: DecisionAnswer) -> str:
+    """Return what is the same where two people decide the same."""
+    return words_of(decision.values).casefold() if decision.values else decision.choice
+
+
+def require_fitting(choice: str, written: str, question: ReviewQuestion) -> None:
+    """Raise `PeopleError` where a decision, or values, do not fit what an answer to a question is."""
+    if choice and choice not in CHOICES_OF[question.kind]:
+        expected = ", ".join(CHOICES_OF[question.kind])
+        raise PeopleError(
+            f"'{choice}': the answer to this question is {KIND_WORDS[question.kind]}; expected {expected}"
+        )
+    if not written.strip():
+        return
+    if question.kind in {"effect", "yes/no"}:
+        raise PeopleError(f"the answer to this question is {KIND_WORDS[question.kind]}, and no value")
+    if choice:
+        raise PeopleError(f"'{written.strip()}' and '{DECISIONS[choice]}' exclude each other; leave one of them out")
 
 
 NAME_NO_EVIDENCE = ("", "unclear", "not_reported")
@@ -37,7 +79,7 @@ def decision_folder(desk_folder: Path, *, clock: Clock = utc_now) -> AnswerFolde
 
 def _check(decision: DecisionAnswer) -> None:
     check_note(decision.note)
-    if decision.choice not in get_args(DecisionName):
+    if decision.choice not in (*get_args(DecisionName), VALUE) or (decision.choice == VALUE) != bool(decision.values):
         raise PeopleError(f"no decision '{decision.choice}'; expected one of {', '.join(DECISIONS)}")
     for places in (decision.accepted, decision.rejected):
         if list(places) != sorted(set(places)) or (places and places[0] < 0):
@@ -147,7 +189,7 @@ class Decided:
 
     @property
     def differs_in_decision(self) -> bool:
-        return len({side.decision.choice for side in self.sides}) > 1
+        return len({said_in(side.decision) for side in self.sides}) > 1
 
     @property
     def differs_in_sentences(self) -> bool:

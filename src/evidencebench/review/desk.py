@@ -35,11 +35,11 @@ from evidencebench.review.found import (
     open_found,
     read_found,
 )
+from evidencebench.review.questions import AnswerKind, ReviewQuestion, as_lines, read_questions, with_kind
 from evidencebench.runs.answers import FailureAnswer, encoded
 from evidencebench.runs.people import utc_now
 from evidencebench.system import NamedSystem
 
-MOST_QUESTIONS = 200
 _DIGITS = 24  # of a digest that stands for a text
 
 _log = logging.getLogger(__name__)
@@ -239,14 +239,6 @@ def content_as_read(paper: DeskPaper) -> bytes:
     return content
 
 
-def questions_in(path: Path) -> tuple[str, ...]:
-    """Return the questions of a file, one a line, each once; raises `UnreadableError`."""
-    lines = dict.fromkeys(filter(None, (" ".join(line.split()) for line in read_text(path).splitlines())))
-    if not 0 < len(lines) <= MOST_QUESTIONS:
-        raise UnreadableError(f"{path}: expected 1 to {MOST_QUESTIONS} questions, one a line, got {len(lines):,}")
-    return tuple(lines)
-
-
 # What was exported into the folder of papers, where it is none.
 
 
@@ -280,7 +272,9 @@ class FoundCell(NamedTuple):
 class Desk:
     """Papers x questions, what was found, and a count of changes; threads may share it, a second process may not."""
 
-    def __init__(self, folder: Path, papers: Sequence[DeskPaper], questions: Sequence[str], system: str) -> None:
+    def __init__(
+        self, folder: Path, papers: Sequence[DeskPaper], questions: Sequence[ReviewQuestion], system: str
+    ) -> None:
         self.folder, self.papers, self.questions, self.system = folder, list(papers), list(questions), system
         self.stamp = 1  # counts the changes
         self.changed = [[1] * len(self.questions) for _ in self.papers]
@@ -318,7 +312,7 @@ class Desk:
     def found(self, position: int, question: int) -> FoundCell:
         """Return what systems found in a cell."""
         read = self.papers[position].read
-        key = cell_key(read.text, self.questions[question]) if read and read.text else ""
+        key = cell_key(read.text, self.questions[question].text) if read and read.text else ""
         answer = self._found.get(key)
         if isinstance(answer, FailureAnswer):
             return FoundCell(None, self._before.get(key), answer.error)
@@ -328,10 +322,20 @@ class Desk:
         """Count a change of the cells of a text and question."""
         with self._lock:
             self.stamp += 1
-            if question in self.questions:
-                column = self.questions.index(question)
+            texts = [one.text for one in self.questions]
+            if question in texts:
+                column = texts.index(question)
                 for position in self._rows.get(text, ()):
                     self.changed[position][column] = self.stamp
+
+    def set_kind(self, question: int, kind: AnswerKind) -> None:
+        """Say what an answer to a question is, here and in the file of questions; raises `UnreadableError`."""
+        with self._lock:
+            self.questions[question] = with_kind(self.questions[question], kind)
+            write_whole(self.folder / "questions.txt", as_lines(self.questions))
+            self.stamp += 1
+            for row in self.changed:
+                row[question] = self.stamp
 
     def has_text(self, text: str) -> bool:
         """Whether any paper of the folder has a text."""
@@ -412,7 +416,7 @@ class Desk:
         paper = self.papers[position]
         read = paper.read
         with self._lock:
-            keys = (cell_key(read.text, question) for question in self.questions if read and read.text)
+            keys = (cell_key(read.text, question.text) for question in self.questions if read and read.text)
             answered = frozenset(key for key in keys if key in self._found)
         return PaperWork(
             position=position,
@@ -423,7 +427,7 @@ class Desk:
             problem=paper.problem,
             known=read,
             answered=answered,
-            questions=tuple(self.questions),
+            questions=tuple(question.text for question in self.questions),
         )
 
     def wait(self, seconds: float) -> None:
@@ -441,21 +445,21 @@ def open_desk(folder: Path, papers: Sequence[DeskPaper], questions: Path | None,
     own = folder / DESK_NAME
     kept = own / "questions.txt"
     if questions is not None:
-        _keep_questions(own, kept, questions_in(questions))
+        _keep_questions(own, kept, read_questions(questions))
     if not kept.exists():
         raise DataError(f"{folder}: has no questions yet; give a file of them, one a line, with --questions")
-    return Desk(own, papers, questions_in(kept), system)
+    return Desk(own, papers, read_questions(kept), system)
 
 
-def _keep_questions(own: Path, kept: Path, questions: Sequence[str]) -> None:
+def _keep_questions(own: Path, kept: Path, questions: Sequence[ReviewQuestion]) -> None:
     """Write the questions, unless a desk that is open has others."""
-    if kept.exists() and questions_in(kept) == questions:
+    if kept.exists() and read_questions(kept) == questions:
         return
     try:
         own.mkdir(exist_ok=True)
         with hold(lock_of(own / "papers.jsonl")) as is_held:  # as an open desk does
             if not is_held:
                 raise RunError(f"{kept}: another process works at this desk; end it, then give other questions")
-            write_whole(kept, "".join(f"{line}\n" for line in questions))
+            write_whole(kept, as_lines(questions))
     except OSError as error:
         raise RunError(f"{own}: no folder can be made here: {error.strerror}") from error

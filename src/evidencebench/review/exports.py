@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, groupby
 from pathlib import PurePosixPath
@@ -20,7 +20,7 @@ from evidencebench.papers.pdf.marking import COLOURS, Highlight, free_name, high
 from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.provenance import require_extra
 from evidencebench.query import Query
-from evidencebench.review.decisions import DECISIONS, NAME_NO_EVIDENCE
+from evidencebench.review.decisions import words_of_decision
 from evidencebench.review.desk import content_as_read
 from evidencebench.review.found import paper_of
 from evidencebench.review.table import DeskCell, ReviewTable, verdict_word
@@ -68,6 +68,11 @@ class Quotation(NamedTuple):
         section = "" if self.unit else " > ".join(self.place.section)
         return ", ".join(filter(None, (self.unit, page, section, self.by and f"accepted by {self.by}")))
 
+    @property
+    def place_words(self) -> str:
+        """The section of a sentence, or the name of a unit."""
+        return self.unit or " > ".join(self.place.section)
+
 
 @dataclass(frozen=True, kw_only=True)
 class _SaidCell:
@@ -88,7 +93,7 @@ class _SaidCell:
     def words(self) -> str:
         decided, final = self.cell.decided, self.final
         if final is not None:
-            return DECISIONS[final.choice]
+            return words_of_decision(final)
         if decided is None or not decided.sides:
             return "not decided"
         return "disputed" if decided.differs_in_decision else "disputed sentences"
@@ -99,7 +104,7 @@ class _SaidCell:
         decided = self.cell.decided
         if decided is None or self.final is not None:
             return ""
-        return ", ".join(f"{side.person}: {DECISIONS[side.decision.choice]}" for side in decided.sides)
+        return ", ".join(f"{side.person}: {words_of_decision(side.decision)}" for side in decided.sides)
 
     @property
     def note(self) -> str:
@@ -135,7 +140,7 @@ def _rows(table: ReviewTable) -> list[_SaidCell]:
 def _head(row: _SaidCell) -> dict[str, Any]:
     ids, read = row.ids(), row.cell.paper.read
     of_paper = {"paper": printable(row.cell.paper.file), "title": row.cell.title, "year": read and read.year}
-    return {**of_paper, "doi": ids.get("doi"), "pmid": ids.get("pmid"), "question": row.cell.question}
+    return {**of_paper, "doi": ids.get("doi"), "pmid": ids.get("pmid"), "question": row.cell.question.text}
 
 
 def decisions_table(table: ReviewTable) -> Table:
@@ -144,7 +149,7 @@ def decisions_table(table: ReviewTable) -> Table:
     rows: list[dict[str, Any]] = []
     for row in (_SaidCell(cell=cell, table=table) for cell in table.cells()):
         decided, found = row.cell.decided, row.cell.found
-        sides = {side.person: DECISIONS[side.decision.choice] for side in decided.sides} if decided else {}
+        sides = {side.person: words_of_decision(side.decision) for side in decided.sides} if decided else {}
         said = [f"“{one.text}” ({one.where})" if one.where else f"“{one.text}”" for one in row.quotations()]
         rows.append(
             {
@@ -159,6 +164,25 @@ def decisions_table(table: ReviewTable) -> Table:
         )
     columns = list(rows[0]) if rows else []
     return Table(columns=columns, rows=[list(row.values()) for row in rows])
+
+
+def papers_table(table: ReviewTable) -> Table:
+    """Return a row for each paper, and for each question what was decided, the quotations, and where they are."""
+    rows: list[list[Any]] = []
+    columns: list[str] = []
+    for of_paper in _by_paper(_SaidCell(cell=cell, table=table) for cell in table.cells()):
+        head = _head(of_paper[0])
+        del head["question"]
+        fields = head
+        for number, row in enumerate(of_paper, 1):
+            quoted, question = row.quotations(), row.cell.question.text
+            fields[f"{number}. {question}"] = row.words if row.cell.decided else ""
+            fields[f"{number}. quotation"] = " ".join(f"“{one.text}”" for one in quoted)
+            fields[f"{number}. place"] = "; ".join(one.place_words for one in quoted)
+            fields[f"{number}. page"] = "; ".join(str(one.place.page) for one in quoted if one.place.page is not None)
+        columns = list(fields)
+        rows.append(list(fields.values()))
+    return Table(columns=columns, rows=rows)
 
 
 def sentences_table(table: ReviewTable) -> Table:
@@ -179,12 +203,16 @@ def _csv(table: ReviewTable) -> Exported:
 
 
 def _xlsx(table: ReviewTable) -> Exported:
-    sheets = {"decisions": decisions_table(table), "sentences": sentences_table(table)}
+    sheets = {
+        "papers": papers_table(table),
+        "decisions": decisions_table(table),
+        "sentences": sentences_table(table),
+    }
     return Exported(workbook(sheets, "review --export .xlsx"), ".xlsx")
 
 
-def _by_paper(table: ReviewTable) -> Iterator[list[_SaidCell]]:
-    for _, group in groupby(_rows(table), key=lambda row: row.cell.paper.file):
+def _by_paper(rows: Iterable[_SaidCell]) -> Iterator[list[_SaidCell]]:
+    for _, group in groupby(rows, key=lambda row: row.cell.paper.file):
         yield list(group)
 
 
@@ -192,7 +220,7 @@ def _ris(table: ReviewTable) -> Exported:
     def note(row: _SaidCell) -> str:
         said = [f"[{one.where}] {one.text}" if one.where else one.text for one in row.quotations()]
         decision = f"{row.words} ({row.sides})" if row.sides else row.words
-        return " ".join(filter(None, (f"{row.cell.question} {decision}.", *said, row.note)))
+        return " ".join(filter(None, (f"{row.cell.question.text} {decision}.", *said, row.note)))
 
     def noted(rows: Sequence[_SaidCell]) -> NotedPaper:
         read = rows[0].cell.paper.read
@@ -200,7 +228,7 @@ def _ris(table: ReviewTable) -> Exported:
         about = rows[0].cell.paper.about
         return NotedPaper(rows[0].cell.title, rows[0].ids(), year, list(map(note, rows)), about)
 
-    return Exported(as_ris(map(noted, _by_paper(table)), "review --export .ris").encode(), ".ris")
+    return Exported(as_ris(map(noted, _by_paper(_rows(table))), "review --export .ris").encode(), ".ris")
 
 
 def _docx(table: ReviewTable) -> Exported:
@@ -213,7 +241,7 @@ def _docx(table: ReviewTable) -> Exported:
     rows = _rows(table)
     for number, question in enumerate(table.desk.questions, 1):
         of_question = [row for row in rows if row.cell.question == question]
-        document.add_heading(printable(f"{number}. {question}"), 1)
+        document.add_heading(printable(f"{number}. {question.text}"), 1)
         if not of_question:
             document.add_paragraph("Nothing was decided yet.")
         for row in of_question:
@@ -234,17 +262,17 @@ def _docx(table: ReviewTable) -> Exported:
 def _pdfs(table: ReviewTable) -> Exported:
     """Return a zip of the PDFs in which sentences were accepted, each with a colour a question, and notes."""
     require_extra("review --export .zip", "mark", "pypdf")
-    colours = dict(zip(table.desk.questions, cycle(COLOURS), strict=False))
+    colours = dict(zip((one.text for one in table.desk.questions), cycle(COLOURS), strict=False))
     told, content, taken = list[str](), io.BytesIO(), set[str]()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
-        for rows in _by_paper(table):
+        for rows in _by_paper(_rows(table)):
             paper = rows[0].cell.paper
             if not any(row.quotations() for row in rows):
                 continue
             if not (paper.read and paper.read.is_pdf):
                 told.append(f"{paper.file}: not marked: it is no PDF")
                 continue
-            marks = [mark for row in rows for mark in _highlights(row, colours[row.cell.question])]
+            marks = [mark for row in rows for mark in _highlights(row, colours[row.cell.question.text])]
             try:
                 marked = with_highlights(content_as_read(paper), marks, paper.file)
             except DataError as error:
@@ -258,7 +286,7 @@ def _pdfs(table: ReviewTable) -> Exported:
 
 def _highlights(row: _SaidCell, colour: tuple[float, float, float]) -> Iterator[Highlight]:
     boxes = row.paper.boxes
-    note = "\n".join(filter(None, (row.cell.question, row.words, row.sides, row.note)))
+    note = "\n".join(filter(None, (row.cell.question.text, row.words, row.sides, row.note)))
     for one in row.quotations():
         if one.unit or one.sentence is None:  # nothing says where it stands on a page
             continue
@@ -266,17 +294,18 @@ def _highlights(row: _SaidCell, colour: tuple[float, float, float]) -> Iterator[
 
 
 def _data(table: ReviewTable) -> Exported:
-    """Return a data set of the cells with evidence: an aspect for each sentence that people accept."""
+    """Return a data set: an aspect for each sentence that people accept, and none where a paper does not report it."""
     made: dict[str, Instance] = {}
     n_without = 0
     for row in _rows(table):
         final = row.final
-        if final is None or final.choice in NAME_NO_EVIDENCE:
+        if final is None:
             n_without += 1
             continue
+        is_absent = final.choice == "not_reported"
         paper, ids = row.paper, row.ids()
-        sentences = [index for index in final.accepted if index < len(paper.sentences)]
-        if not sentences:
+        sentences = [index for index in final.accepted if index < len(paper.sentences) and not is_absent]
+        if final.choice == "unclear" or not (sentences or is_absent):
             n_without += 1
             continue
         name = f"desk_{final.id}"
@@ -285,7 +314,7 @@ def _data(table: ReviewTable) -> Exported:
         query = Query(
             instance_id=name,
             paper_id=pmcid or ids.get("doi") or paper_of(final.id),
-            hypothesis=row.cell.question,
+            hypothesis=row.cell.question.text,
             sentences=paper.sentences,
             kinds=paper.kinds,
             goal="answer",
@@ -299,12 +328,14 @@ def _data(table: ReviewTable) -> Exported:
         instance = with_optima(instance, derive_optima(instance))
         fields = msgspec.json.decode(encode_instance(instance), type=dict[str, msgspec.Raw])
         of_people: dict[str, Any] = {"paper": row.cell.paper.file, "decision": final.choice, "note": final.note}
+        if final.values:
+            of_people["values"] = final.values
         made[name] = replace(instance, origin=Origin(raw=msgspec.json.encode({**fields, **of_people})))
     if not made:
         raise NothingKeptError("no cell is decided with an accepted sentence yet, so that there is no data set")
     content = io.BytesIO()
     write_json(content, made.values())
-    left_out = f"{counted(n_without, 'decided cell')} left out: disputed, unclear, not reported, or nothing accepted"
+    left_out = f"{counted(n_without, 'decided cell')} left out: disputed, unclear, or nothing accepted"
     return Exported(content.getvalue(), ".json", [left_out] if n_without else [])
 
 

@@ -1,7 +1,9 @@
 """How far a review is, how well people agree, and where they differ."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import isclose
 
 import msgspec
 import numpy as np
@@ -10,16 +12,17 @@ from evidencebench.construction.people.agreement import Agreement, compare_rater
 from evidencebench.construction.people.answers import Annotations
 from evidencebench.construction.people.marks import LEAST_VALUES, collect_marks
 from evidencebench.construction.people.tasks import AnnotationTask
-from evidencebench.review.decisions import DECISIONS
+from evidencebench.review.decisions import said_in, words_of_decision
 from evidencebench.review.found import paper_of
+from evidencebench.review.questions import AnswerKind
 from evidencebench.review.table import DeskCell, ReviewTable
+from evidencebench.review.values import as_number
 from evidencebench.runs.answers import DecisionAnswer, MarksAnswer
 from evidencebench.scoring.resampling import Floats, Resampling
 
 MEASURES = {"accuracy": "same", "kappa": "kappa", "alpha": "alpha"}
 """Of the agreement on decisions, and what tables call them."""
 _MARGIN = 0.05  # no labels are compared with, so that nothing is tested against it
-_NAMES = tuple(DECISIONS)
 
 
 class Reviewer(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +34,18 @@ class Reviewer(msgspec.Struct, frozen=True, kw_only=True):
     decisions: dict[str, int]
 
 
+class KindAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How two people agree on the questions whose answers are of one kind."""
+
+    kind: AnswerKind
+    n_cells: int
+    n_differing: int
+    measures: dict[str, Agreement]  # accuracy; where answers are few names, kappa and alpha too
+    n_numbers: int = 0  # cells for which both gave numbers, of the same arms
+    n_exact: int = 0
+    n_close: int = 0  # all numbers within 5 %
+
+
 class PairOfReviewers(msgspec.Struct, frozen=True, kw_only=True):
     """How two people agree on the cells that both decided: in what they decided, and in which sentences they accept."""
 
@@ -38,14 +53,14 @@ class PairOfReviewers(msgspec.Struct, frozen=True, kw_only=True):
     second: str
     n_cells: int
     n_differing: int
-    decisions: dict[str, Agreement]
+    kinds: tuple[KindAgreement, ...]
     sentences: dict[str, Agreement]
 
 
 class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     paper: str
     question: str
-    sides: dict[str, str]  # person -> decision
+    sides: dict[str, str]  # person -> what the person decided, in words
     agreed: str  # empty: nothing yet
     agreed_by: str
     is_of_sentences: bool = False  # all decided the same, of other sentences
@@ -78,9 +93,9 @@ def report_review(table: ReviewTable, resampling: Resampling) -> ReviewReport:
     disputes = [
         Dispute(
             paper=cell.title,
-            question=cell.question,
-            sides={side.person: side.decision.choice for side in cell.decided.sides},
-            agreed=cell.decided.agreed.choice if cell.decided.agreed else "",
+            question=cell.question.text,
+            sides={side.person: words_of_decision(side.decision) for side in cell.decided.sides},
+            agreed=words_of_decision(cell.decided.agreed) if cell.decided.agreed else "",
             agreed_by=cell.decided.agreed.by if cell.decided.agreed else "",
             is_of_sentences=cell.decided.differs_in_sentences,
         )
@@ -109,7 +124,7 @@ def _reviewer(person: str, answers: Mapping[str, DecisionAnswer], n_blind: int) 
         n_accepted=sum(len(answer.evidence) for answer in decided),
         minutes=round(sum(answer.seconds for answer in answers.values()) / 60, 1),
         n_blind=n_blind,
-        decisions={name: n for name in _NAMES if (n := sum(answer.choice == name for answer in decided))},
+        decisions=dict(Counter(answer.choice for answer in decided)),
     )
 
 
@@ -122,11 +137,12 @@ def _pair(
 ) -> PairOfReviewers:
     one, other = (people[person] for person in pair)
     both = [key for key in cells if key in one and key in other]
-    said = [(one[key].choice, other[key].choice) for key in both]
-    decisions, sentences = dict[str, Agreement](), dict[str, Agreement]()
+    by_kind: dict[AnswerKind, dict[str, tuple[DecisionAnswer, DecisionAnswer]]] = {}
+    for key in both:
+        by_kind.setdefault(cells[key].question.kind, {})[key] = one[key], other[key]
+    kinds = tuple(_kind_agreement(kind, answers, resampling) for kind, answers in by_kind.items())
+    sentences: dict[str, Agreement] = {}
     if both:
-        papers = [paper_of(key) for key in both]
-        decisions = nominal_agreement(papers, said, resampling)
         tasks = [_as_task(table, key, cells[key]) for key in both]
         marks = {
             person: {
@@ -145,10 +161,44 @@ def _pair(
         first=pair[0],
         second=pair[1],
         n_cells=len(both),
-        n_differing=sum(first != second for first, second in said),
-        decisions=decisions,
+        n_differing=sum(kind.n_differing for kind in kinds),
+        kinds=kinds,
         sentences=sentences,
     )
+
+
+_CLOSE = 0.05  # of two numbers, as a share of the larger one
+
+
+def _kind_agreement(
+    kind: AnswerKind, answers: Mapping[str, tuple[DecisionAnswer, DecisionAnswer]], resampling: Resampling
+) -> KindAgreement:
+    papers = [paper_of(key) for key in answers]
+    said = [(said_in(one), said_in(other)) for one, other in answers.values()]
+    n_differing = sum(one != other for one, other in said)
+    if kind in {"number", "text"}:  # there is no end of what may be said, so that chance says nothing
+        same = nominal_agreement(
+            papers, [("same", "same" if one == other else "other") for one, other in said], resampling
+        )
+        measures = {"accuracy": same["accuracy"]}
+    else:
+        measures = nominal_agreement(papers, said, resampling)
+    numbers = [pair for pair in map(_numbers, answers.values()) if pair] if kind == "number" else []
+    return KindAgreement(
+        kind=kind,
+        n_cells=len(answers),
+        n_differing=n_differing,
+        measures=measures,
+        n_numbers=len(numbers),
+        n_exact=sum(all(one == other for one, other in pairs) for pairs in numbers),
+        n_close=sum(all(isclose(one, other, rel_tol=_CLOSE) for one, other in pairs) for pairs in numbers),
+    )
+
+
+def _numbers(pair: tuple[DecisionAnswer, DecisionAnswer]) -> list[tuple[float, float]]:
+    """Return the numbers of two people, arm by arm; none where they named different arms, or one gave no number."""
+    one, other = ({value.arm.casefold(): as_number(value.value) for value in answer.values} for answer in pair)
+    return [(number, other[arm]) for arm, number in one.items()] if one.keys() == other.keys() else []
 
 
 def _marked(table: ReviewTable, cell: DeskCell, answer: DecisionAnswer, n_sentences: int) -> tuple[int, ...]:
@@ -170,8 +220,9 @@ def nominal_agreement(
     """Return how two people agree on decisions, with intervals over the papers."""
     numbers: dict[str, int] = {}
     of_paper = np.array([numbers.setdefault(paper, len(numbers)) for paper in papers])
-    pairs = np.array([[_NAMES.index(name) for name in names] for names in said])
-    n_names = len(_NAMES)
+    place = {name: at for at, name in enumerate(sorted({name for names in said for name in names}))}
+    pairs = np.array([[place[name] for name in names] for names in said])
+    n_names = len(place)
     tables = np.zeros((len(numbers), n_names * n_names))
     np.add.at(tables, (of_paper, pairs[:, 0] * n_names + pairs[:, 1]), 1)
     drawn = studentised(tables, nominal_statistic, resampling)

@@ -12,7 +12,10 @@ from evidencebench.errors import DataError, PeopleError
 from evidencebench.execution.finding import PaperVerdict
 from evidencebench.execution.findings import best_chance, is_reported
 from evidencebench.review.decisions import (
+    CHOICES_OF,
+    DECISIONS,
     IDENTIFIERS,
+    VALUE,
     Decided,
     DecidedPapers,
     DecisionName,
@@ -20,9 +23,13 @@ from evidencebench.review.decisions import (
     decided_cells,
     found_again,
     references,
+    require_fitting,
+    words_of_decision,
 )
 from evidencebench.review.desk import Desk, DeskPaper, PaperText
 from evidencebench.review.found import EvidenceAnswer, cell_key
+from evidencebench.review.questions import ReviewQuestion
+from evidencebench.review.values import values_in
 from evidencebench.runs.answers import DecisionAnswer, EvidenceReference
 from evidencebench.runs.people import AnswerFolder
 from evidencebench.systems.directions import ReportedDirection
@@ -46,6 +53,7 @@ class DeskAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     accepted: tuple[_Index, ...] = ()
     rejected: tuple[_Index, ...] = ()
     lost: tuple[str, ...] = ()  # quotations that were accepted, and are not in the paper as it is read now
+    written: Annotated[str, msgspec.Meta(max_length=5_000)] = ""  # values, as typed
     note: str = ""
     seconds: _Index = 0
     revision: _Index = 1
@@ -65,7 +73,7 @@ class DeskCell:
     place: tuple[int, int]  # of paper and question
     key: str  # in files of answers; empty where the paper is not read
     paper: DeskPaper
-    question: str
+    question: ReviewQuestion
     found: EvidenceAnswer | None
     before: EvidenceAnswer | None  # by another system
     failure: str  # why the system found nothing; empty where it did not fail
@@ -108,7 +116,7 @@ class ReviewTable:
         paper = self._known.key(read.text, read.ids, self.desk.has_text)
         if self._papers.setdefault(paper, read.text) != read.text:  # another file is that paper
             paper = read.text
-        return cell_key(paper, self.desk.questions[place[1]])
+        return cell_key(paper, self.desk.questions[place[1]].text)
 
     def as_read_now(self, position: int, answer: DecisionAnswer) -> DecisionAnswer:
         """Return a decision with its evidence where it stands in the paper's present text."""
@@ -166,7 +174,7 @@ class ReviewTable:
             }
             for paper in desk.papers
         ]
-        table = {"papers": papers, "questions": desk.questions, "cells": cells}
+        table = {"papers": papers, "questions": [question_record(one) for one in desk.questions], "cells": cells}
         return {"stamp": stamp, "progress": progress, **table}
 
     def _shown_cell(self, cell: DeskCell, own: DecisionAnswer | None) -> Mapping[str, object]:
@@ -177,11 +185,14 @@ class ReviewTable:
             "level": level_of(found) if found else 0,
             "best": found.best[:_MOST_BEST] if found and found.verdict is not PaperVerdict.NONE else "",
             "decision": own.choice if own else "",
+            "said": words_of_decision(own) if own and own.choice else "",
             "accepted": len(own.evidence) if own else 0,
             "note": bool(own and own.note),
+            "revision": own.revision if own else 0,
             "changed": changed_words(found, cell.before),
             "disputed": bool(decided and decided.is_disputed),
             "agreed": decided.agreed.choice if decided and decided.agreed else "",
+            "agreed_words": words_of_decision(decided.agreed) if decided and decided.agreed else "",
         }
 
     def text(self, task_id: str) -> PaperText:
@@ -209,6 +220,8 @@ class ReviewTable:
         key = self.key(place)
         everybody = {} if self.is_blind else self.decisions.answers_to(key)
         others = {name: answer for name, answer in everybody.items() if name != person}
+        if not (is_agreed or (person in everybody and everybody[person].choice)):  # who has decided is shown the others
+            return []
         self.decisions.note_seen(person, {key: others})
         shown = everybody if is_agreed else others
         return [side_of(name, self.as_read_now(place[0], answer)) for name, answer in shown.items()]
@@ -234,14 +247,18 @@ class ReviewTable:
         if outside := [index for index in (*given.accepted, *given.rejected) if index >= n_parts]:
             raise PeopleError(f"sentence {outside[0]}: the paper has 0..{n_parts - 1}")
         text = self.text(given.id)
+        require_fitting(given.decision, given.written, question)
         lost: list[EvidenceReference] = []
         if given.lost:
             last = self.decisions.agreed_on(key) if is_agreed else self.decisions.answer_of(person, key)
             before = self.as_read_now(place[0], last).evidence if last is not None else ()
             lost = [reference for reference in before if reference.index is None and reference.quotation in given.lost]
+        values = values_in(given.written, question)
         decision = DecisionAnswer(
             id=key,
-            choice=given.decision,
+            choice=VALUE if values else given.decision,
+            values=values,
+            written=given.written,
             evidence=(*references(text, given.accepted), *lost),
             no_evidence=references(text, given.rejected),
             note=given.note,
@@ -252,11 +269,11 @@ class ReviewTable:
             paper=paper.file,
             paper_ids={name: paper.read.ids[name] for name in IDENTIFIERS if name in paper.read.ids},
             text=paper.read.text,
-            question=question,
+            question=question.text,
         )
         kept = (self.decisions.agree if is_agreed else self.decisions.save)(person, decision)
-        self.desk.touch(paper.read.text, question)
-        return shown_answer(given.id, kept)
+        self.desk.touch(paper.read.text, question.text)
+        return {**shown_answer(given.id, kept), "others": self.others(person, given.id, is_agreed=is_agreed)}
 
     def disputes(self, person: str) -> list[Mapping[str, Any]]:
         """Return the cells of which people decide differently, also where something was agreed since."""
@@ -265,19 +282,35 @@ class ReviewTable:
         for cell in () if self.is_blind else self.cells():
             if cell.decided is not None and cell.decided.differs:
                 agreed = cell.decided.agreed and shown_answer(cell.id, cell.decided.agreed)
-                sides = [side_of(*side) for side in cell.decided.sides]
-                named = {"id": cell.id, "paper": cell.title, "question": cell.question}
+                sides = [
+                    {**side_of(*side), "quotations": [one.quotation for one in side.decision.evidence]}
+                    for side in cell.decided.sides
+                ]
+                named = {"id": cell.id, "paper": cell.title, "question": cell.question.text}
                 rows.append({**named, "sides": sides, "agreed": agreed})
                 shown[cell.key] = {side.person for side in cell.decided.sides} - {person}
         self.decisions.note_seen(person, shown)
         return rows
 
 
+def question_record(question: ReviewQuestion) -> Mapping[str, object]:
+    """Return a question as the page shows it, with what can be decided of it beside values."""
+    return {
+        "text": question.text,
+        "kind": question.kind,
+        "unit": question.unit,
+        "choices": question.choices,
+        "decisions": [{"name": name, "words": DECISIONS[name]} for name in CHOICES_OF[question.kind]],
+    }
+
+
 def shown_answer(cell_id: str, kept: DecisionAnswer) -> Mapping[str, object]:
     """Return what the page shows, and what it sends back: sentences by their numbers."""
     return {
         "task": cell_id,
-        "decision": kept.choice,
+        "decision": "" if kept.values else kept.choice,
+        "written": kept.written,
+        "words": words_of_decision(kept),
         "accepted": kept.accepted,
         "rejected": kept.rejected,
         "lost": [reference.quotation for reference in kept.evidence if reference.index is None],
@@ -291,7 +324,15 @@ def shown_answer(cell_id: str, kept: DecisionAnswer) -> Mapping[str, object]:
 
 
 def side_of(person: str, answer: DecisionAnswer) -> Mapping[str, object]:
-    return {"person": person, "decision": answer.choice, "accepted": answer.accepted, "note": answer.note}
+    words = words_of_decision(answer)
+    return {
+        "person": person,
+        "words": words,
+        "written": answer.written,
+        "decision": "" if answer.values else answer.choice,
+        "accepted": answer.accepted,
+        "note": answer.note,
+    }
 
 
 def verdict_word(found: EvidenceAnswer) -> str:

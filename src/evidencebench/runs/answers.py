@@ -112,10 +112,21 @@ class EvidenceReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     reader: str = ""  # the version that read the paper
 
 
+class ArmValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value that was read in a paper: a number, words, or one of several choices."""
+
+    value: str
+    unit: str = ""
+    beside: str = ""  # a number: its spread, such as ``(95% CI 1 to 5)``
+    arm: str = ""  # empty: of all
+
+
 class DecisionAnswer(Answer, frozen=True, kw_only=True, omit_defaults=True, tag="decision"):
-    """One of several choices, and the evidence that was accepted or rejected for it, in the paper's order."""
+    """One of several choices, or values, and the evidence that was accepted or rejected, in the paper's order."""
 
     choice: str = ""  # empty: none, or taken back
+    values: tuple[ArmValue, ...] = ()  # in place of one of the choices
+    written: str = ""  # the values as the person typed them
     evidence: tuple[EvidenceReference, ...] = ()
     no_evidence: tuple[EvidenceReference, ...] = ()
     paper: str = ""  # its file, for readers

@@ -275,7 +275,7 @@ def test_people_who_differ_are_shown_side_by_side_until_it_is_decided(url: str, 
     ada.keyboard.press("3")
     saved(ada)
     ada.keyboard.press("Escape")
-    expect(ada.locator(".queue-done")).to_contain_text("Decided: reports no difference")
+    expect(ada.locator(".queue-done")).to_contain_text("Agreed: reports no difference")
     ada.goto(f"{url}#/review")
     expect(ada.locator(".desk-agreed")).to_have_text("agreed: reports no difference")
 

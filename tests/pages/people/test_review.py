@@ -125,11 +125,5 @@ def test_the_page_is_the_desk(table: ReviewTable) -> None:
     ada = Browser(table, "Ada")
     assert "<title>Review of papers</title>" in ada.client.get("/").text
     about = ada.client.get("/api/people/session").json()
-    assert [one["name"] for one in about["decisions"]] == [
-        "increase",
-        "decrease",
-        "no_difference",
-        "not_reported",
-        "unclear",
-    ]
+    assert [one["name"] for one in about["kinds"]] == ["effect", "number", "text", "yes/no", "choice"]
     assert about["formats"] == ["csv", "xlsx", "ris", "docx", "pdf", "data"]

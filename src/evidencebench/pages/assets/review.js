@@ -4,7 +4,7 @@ import { announce, counted, foreign, h, listenToKeys, recall, remember, stepKeys
 import { firstWords } from "./graded.js";
 import { pickText } from "./paper_text.js";
 import { folded } from "./route.js";
-import { askedPage, nextOpen, showTasks, taskPage } from "./task_pages.js";
+import { nextOpen, showTasks, taskPage } from "./task_pages.js";
 import { numbered, taskLink } from "./task_sorts.js";
 
 const SURE = ["no evidence", "unsure", "a little sure", "fairly sure", "very sure"]; // by the level of a cell
@@ -13,6 +13,7 @@ const FORMATS = {
   xlsx: "Table for a spreadsheet (xlsx)", csv: "Table as CSV", docx: "Document with quotations (docx)", ris: "Notes for a reference manager (RIS)",
   pdf: "PDFs with highlights (zip)", data: "Data set of what was decided (JSON)",
 };
+const isAnswered = ({ decision, written }) => Boolean(decision || written.trim());
 const isUndecided = ({ decision, status }) => !decision && status === "found";
 const SHOWN = { // choice -> [words, whether a cell is meant]
   all: ["all cells", () => true], undecided: ["undecided", isUndecided], decided: ["decided", ({ decision }) => decision],
@@ -35,26 +36,27 @@ const DESK = {
   link: (list, { id }) => taskLink(list, id),
   explain: (about) => [
     h("p", {}, "Each paper is asked each question, and the best sentences are found for you. Say of each whether it counts, add others, and decide what the paper reports."),
-    h("p", {}, about.is_blind ? "You work blind: nobody’s decisions are shown to you, and yours to nobody." : "What others decide is shown beside what you decide."),
+    h("p", {}, about.is_blind ? "You work blind: nobody’s decisions are shown to you, and yours to nobody." : "What others decide is shown once you have decided."),
   ],
-  empty: { decision: "", accepted: [], rejected: [], lost: [], note: "" },
+  empty: { decision: "", written: "", accepted: [], rejected: [], lost: [], note: "" },
   ask: "What does this paper report?",
-  text: (task) => task.question,
+  text: (task) => task.question.text,
   head: ({ paper, found }) => [
     h("p.task-context", { tabindex: "0" }, "Paper: ", foreign("b", {}, paper.title || paper.name)),
     h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), found.chance_words && ` The best sentence is evidence in ${found.chance_words} such cases.`] : "Nothing was found yet: the paper is still to be read."),
   ],
   limit: () => "",
-  status: ({ decision }, _, about) => (decision ? `You say: ${wordsFor(decision, about)}.` : "Not decided yet."),
+  status: (value, _, about) => (isAnswered(value) ? `You say: ${wordsFor(value, about)}.` : value.accepted.length ? "Started; not decided yet." : "Not decided yet."),
   done: () => "Next undecided",
   lacks: () => null,
   merged: "This cell was changed in another tab; what you said there and here is put together now.",
-  clash: (theirs, mine, about) => (["", mine.decision].includes(theirs.decision) ? "" : `There you had decided: ${wordsFor(theirs.decision, about)}. Here: ${wordsFor(mine.decision, about)}, which stands unless you change it.`),
-  joined: (value) => ({ ...value, rejected: value.rejected.filter((index) => !value.accepted.includes(index)) }),
+  clash: (theirs, mine, about) => (!isAnswered(theirs) || wordsFor(theirs, about) === wordsFor(mine, about) ? "" : `There you had decided: ${wordsFor(theirs, about)}. Here: ${wordsFor(mine, about)}, which stands unless you change it.`),
+  joined: (value) => ({ ...value, written: value.decision ? "" : value.written, rejected: value.rejected.filter((index) => !value.accepted.includes(index)) }),
   guideTitle: "How to decide",
   guide: () => [
     "Decide by what the paper itself found, not by what it cites or expects.",
     "Accept the sentences that you would quote for your decision, and reject those that only look like it. What you accept goes into every export.",
+    "A number is typed as 120, 3.1 mg or 12 of 100, for each arm as tea: 61; water: 59. Those of the sentence that you look at are offered.",
     "“Does not report it” is for a paper that says nothing on the question; “unclear” for one that speaks of it, but not in a way that decides.",
   ],
   place: deskPlace,
@@ -63,7 +65,7 @@ const DESK = {
     const view = (task, about, on) => cellView(server, { ...task, changed: table.changed(task.id) }, about, on);
     const disputes = async () => (await server.disputes()).map(({ id, agreed }) => ({ id, status: agreed ? "done" : "open" }));
     const next = async (list, id, about) => (list === "agreed" ? nextOpen(await disputes(), id)?.id ?? null : table.next(id, about));
-    return { list: table, task: taskPage(server, { ...DESK, view, next }, tell), disputes: askedPage(async (_, about) => disputeParts(await server.disputes(), about)) };
+    return { list: table, task: taskPage(server, { ...DESK, view, next }, tell), disputes: disputesPage(server) };
   },
 };
 
@@ -86,6 +88,8 @@ function tablePage(server) {
   const told = h("span");
   const problem = h("p.people-error", { role: "alert" });
   const choice = h("select", { id: "desk-show", "aria-label": "Show", onchange: filter }, Object.entries(SHOWN).map(([value, [name]]) => h("option", { value }, name)));
+  const question = h("select", { id: "desk-question", "aria-label": "Questions", onchange: filter });
+  const order = h("select", { id: "desk-order", "aria-label": "Order of the papers", onchange: sort }, [["", "papers in order"], ["sure", "surest first"], ["unsure", "least sure first"]].map(([value, name]) => h("option", { value }, name)));
   const words = h("input", { id: "desk-words", type: "search", placeholder: "words of papers and sentences", "aria-label": "With the words", oninput: filter });
   const matches = h("span", { role: "status" });
   const exports = h("ul.desk-exports");
@@ -102,7 +106,7 @@ function tablePage(server) {
     h("header.desk-head", {}, h("h1.visually-hidden", {}, "Papers and questions"),
       h("p.desk-progress", {}, progress, told),
       h("div.desk-tools", {},
-        h("label", { for: "desk-show" }, "Show"), choice, words, matches,
+        h("label", { for: "desk-show" }, "Show"), choice, question, order, words, matches,
         h("details.desk-download", {}, h("summary.button", {}, "Download"), exports),
         h("button", { onclick: () => keys.open() }, "Keyboard")),
       problem),
@@ -150,12 +154,40 @@ function tablePage(server) {
     });
     frame.replaceChildren(h("table.desk-table", { role: "grid", "aria-label": "Papers and questions", onkeydown: step },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, counted(news.papers.length, "paper")),
-        news.questions.map((question, n) => h("th", { scope: "col" }, h("div", { title: question }, h("small", {}, `${n + 1} `), foreign("span", {}, question)))))),
+        news.questions.map(({ text }, n) => h("th", { scope: "col" }, h("div", { title: text }, h("small", {}, `${n + 1} `), foreign("span", {}, text)), kindChoice(n))))),
       h("tbody", {}, rows.map(({ row }) => row))));
+    question.replaceChildren(h("option", { value: "" }, "all questions"), ...news.questions.map(({ text }, n) => h("option", { value: n }, `${n + 1} ${firstWords(text, 60)}`)));
     exports.replaceChildren(...about.formats.map((format) => h("li", {}, h("a", { href: server.link("export", { format }), download: true }, FORMATS[format] ?? format))));
     exports.parentElement.hidden = !about.formats.length;
     reach(Math.min(current[0], rows.length - 1), Math.min(current[1], news.questions.length - 1));
     update(news);
+    sort();
+  }
+
+  // What an answer to a question is: guessed from its words, changed here for everybody.
+  function kindChoice(n) {
+    const { kind, choices, unit } = found.questions[n];
+    const kinds = found.about.kinds.filter(({ name }) => name !== "choice" || choices.length);
+    const change = async () => {
+      try {
+        found.questions[n] = await server.act("kind", { question: n, kind: select.value });
+        problem.textContent = "";
+      } catch (error) {
+        select.value = found.questions[n].kind;
+        problem.textContent = error.message;
+      }
+    };
+    const select = h("select.desk-kind", { "aria-label": `What answers question ${n + 1}`, onchange: change }, kinds.map(({ name, words: text }) => h("option", { value: name }, name === "number" && unit ? `${text}, in ${unit}` : text)));
+    select.value = kind;
+    return select;
+  }
+
+  // The rows by how sure the best cell is, of all questions or of the chosen one; else as the files are ordered.
+  function sort() {
+    const levels = found.cells.map((cells) => Math.max(0, ...cells.filter((_, n) => question.value === "" || n === Number(question.value)).map(({ level }) => level)));
+    const places = [...rows.keys()];
+    if (order.value) places.sort((one, other) => (order.value === "sure" ? levels[other] - levels[one] : levels[one] - levels[other]) || one - other);
+    frame.querySelector("tbody").append(...places.map((place) => rows[place].row));
   }
 
   function update(news) {
@@ -172,7 +204,7 @@ function tablePage(server) {
     const cell = found.cells[place][question];
     const link = rows[place].links[question];
     link.className = `is-${cell.status} level-${cell.level}${cell.decision ? " is-decided" : ""}`;
-    link.replaceChildren(...cellParts(cell, found.about).filter(Boolean));
+    link.replaceChildren(...cellParts(cell).filter(Boolean));
   }
 
   function drawPaper(place) {
@@ -180,8 +212,21 @@ function tablePage(server) {
     const decided = found.cells[place].filter(({ decision }) => decision).length;
     const row = rows[place];
     const facts = [wide(`${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `), `${decided} of ${found.questions.length} decided`];
-    row.head.replaceChildren(foreign("b", { title }, title || name), error ? foreign("small", { class: "people-error", title: error }, error) : h("small", {}, facts));
-    row.words = folded([name, title, ...found.cells[place].flatMap(({ verdict, best }) => [verdict, best])].join(" "));
+    const silent = found.cells[place].map((cell, n) => [cell, n]).filter(([cell]) => isUndecided(cell) && cell.verdict === "none found" && !cell.accepted && !cell.note).map(([, n]) => n);
+    const decideAll = silent.length > 1 && h("button.desk-silent", { title: "Decides these cells at once", onclick: () => decideSilent(place, silent) }, `${silent.length} “none found”: not reported`);
+    row.head.replaceChildren(...[foreign("b", { title }, title || name), error ? foreign("small", { class: "people-error", title: error }, error) : h("small", {}, facts), decideAll].filter(Boolean));
+    row.words = folded([name, title, ...found.cells[place].flatMap(({ verdict, best, said }) => [verdict, best, said])].join(" "));
+  }
+
+  // Says of cells of a paper in which nothing was found that the paper does not report it.
+  async function decideSilent(place, questions) {
+    try {
+      for (const n of questions) await server.save("review", { task: `${place}.${n}`, decision: "not_reported", tab: "table", request: Date.now() % 1e9, revision: found.cells[place][n].revision + 1 });
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+    await refresh(found.about);
+    rows[place].links[questions[0]].focus();
   }
 
   function drawProgress() {
@@ -197,15 +242,20 @@ function tablePage(server) {
   function filter() {
     const wanted = folded(words.value).split(/\s+/);
     const [, isMeant] = SHOWN[choice.value];
+    const isAsked = (column) => question.value === "" || column === Number(question.value);
     let n = 0;
+    frame.querySelectorAll("thead th:not(:first-child)").forEach((head, column) => { head.hidden = !isAsked(column); });
     rows.forEach(({ row, links, words: text }, place) => {
-      const meant = links.map((link, question) => Boolean(isMeant(found.cells[place][question])));
-      links.forEach((link, question) => link.classList.toggle("is-far", !meant[question]));
+      const meant = links.map((link, column) => isAsked(column) && Boolean(isMeant(found.cells[place][column])));
+      links.forEach((link, column) => {
+        link.parentElement.hidden = !isAsked(column);
+        link.classList.toggle("is-far", !meant[column]);
+      });
       row.hidden = !wanted.every((word) => text.includes(word)) || !meant.includes(true);
       if (!row.hidden) n += meant.filter(Boolean).length;
     });
     const first = rows.findIndex(({ row }) => !row.hidden);
-    if (first >= 0 && rows[current[0]].row.hidden) reach(first, current[1]);
+    if (first >= 0 && (rows[current[0]].row.hidden || !isAsked(current[1]))) reach(first, isAsked(current[1]) ? current[1] : Number(question.value));
     const count = n < found.cells.length * found.questions.length ? counted(n, "cell") : "";
     if (matches.textContent !== count) announce(matches, count);
   }
@@ -220,9 +270,11 @@ function tablePage(server) {
     const move = MOVES[`${event.ctrlKey ? "Ctrl+" : ""}${event.key}`];
     if (!move || event.altKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    const open = [...rows.keys()].filter((place) => !rows[place].row.hidden);
-    const within = (n, most) => Math.max(0, Math.min(n, most));
-    focusAt(open[within(open.indexOf(current[0]) + move[0], open.length - 1)], within(current[1] + move[1], found.questions.length - 1));
+    const places = new Map(rows.map(({ row }, place) => [row, place]));
+    const open = [...frame.querySelectorAll("tbody tr")].map((row) => places.get(row)).filter((place) => !rows[place].row.hidden);
+    const columns = [...found.questions.keys()].filter((column) => question.value === "" || column === Number(question.value));
+    const beside = (list, at, by) => list[Math.max(0, Math.min(list.indexOf(at) + by, list.length - 1))];
+    focusAt(beside(open, current[0], move[0]), beside(columns, current[1], move[1]));
   }
 }
 
@@ -235,15 +287,16 @@ function nextUndecided({ cells, questions: { length } }, [paper, question]) {
   return step < 0 ? null : [Math.floor(at / length), at % length];
 }
 
-function cellParts(cell, about) {
+function cellParts(cell) {
   if (cell.status === "waiting") return [h("span.desk-verdict", {}, "…", h("span.visually-hidden", {}, "not answered yet"))];
   if (cell.status === "failed") return [h("span.desk-verdict", {}, "not answered")];
-  const decided = about.decisions.find(({ name }) => name === cell.decision);
+  const isStarted = !cell.decision && (cell.accepted > 0 || cell.note);
   return [
-    h("span.desk-verdict", {}, cell.verdict, h("span.visually-hidden", {}, cell.verdict === SURE[cell.level] ? ". " : `, ${SURE[cell.level]}. `)),
-    decided && h("b.desk-decision", {}, h("span", { "aria-hidden": "true" }, SIGNS[decided.name] ?? "✓"), h("span.visually-hidden", {}, "You: "), decided.words),
+    cell.decision && h("b.desk-decision", {}, h("span", { "aria-hidden": "true" }, SIGNS[cell.decision] ?? "✓"), h("span.visually-hidden", {}, "You: "), cell.said),
     cell.disputed && h("b.desk-disputed", {}, "disputed"),
-    cell.agreed && h("b.desk-agreed", {}, `agreed: ${wordsFor(cell.agreed, about)}`),
+    cell.agreed && h("b.desk-agreed", {}, `agreed: ${cell.agreed_words}`),
+    isStarted && h("b.desk-started", {}, "started"),
+    !cell.decision && h("span.desk-verdict", {}, cell.verdict, h("span.visually-hidden", {}, cell.verdict === SURE[cell.level] ? ". " : `, ${SURE[cell.level]}. `)),
     cell.changed && foreign("b.desk-changed", {}, cell.changed),
     cell.best && foreign("span.desk-best", {}, cell.best),
   ];
@@ -256,8 +309,10 @@ function cellView(server, task, about, on) {
   const { paper } = task;
   const evidence = task.found?.evidence ?? [];
   const acceptedBy = (index) => task.others.filter(({ accepted }) => accepted.includes(index)).map(({ person }) => person);
-  const offered = new Map([...evidence, ...task.others.flatMap(({ accepted }) => accepted.map((sentence) => ({ sentence })))].toReversed().map((one) => [one.sentence, one]));
-  const text = pickText(paper, (index) => mark("accepted", index), (index) => { current = index; });
+  const ofOthers = task.others.flatMap(({ accepted }) => accepted.map((sentence) => ({ sentence }))); // behind one's own
+  const offered = new Map();
+  for (const one of [...evidence, ...ofOthers]) if (!offered.has(one.sentence)) offered.set(one.sentence, one);
+  const text = pickText(paper, (index) => mark("accepted", index), reach);
   const { buttons } = text;
   const unitAt = (index) => paper.units[index - paper.sentences.length]; // behind the sentences: rows, captions, notes
   const wordsAt = (index) => paper.sentences[index] ?? unitAt(index).text;
@@ -271,23 +326,25 @@ function cellView(server, task, about, on) {
     [mode, h("button", { class: `mode-${mode}`, "aria-pressed": "false", onclick: () => turnTo(mode) }, words)]);
   const element = h("div.cell-paper", {},
     h("div.cell-modes", { role: "group", "aria-label": "What is shown" }, modes.map(([, button]) => button)), text.element, h("div.pdf", {}, pages));
-  const choices = numbered(about.decisions, ({ words }) => words, decide);
-  const rows = [...offered.values()].reverse().map(markRow);
+  const answer = answerPart(task, { value: on.value, decide, take });
+  const rows = [...offered.values()].map(markRow);
   const own = h("ol.cell-rows", { role: "list", "aria-label": "Sentences that you added" });
   const gone = h("ul.cell-rows", { role: "list", "aria-label": "Sentences that are not in the file any more" });
+  const others = h("ul.cell-others", { "aria-label": "What others say", hidden: true });
   let added = []; // rows
   let current = null; // a sentence
   const side = h("div", {},
-    h("div.task-causes.cell-choices", { role: "group", "aria-label": "Your decision" }, choices.buttons),
-    task.others.length > 0 && h("ul.cell-others", { "aria-label": "What others say" }, task.others.map((one) => h("li", {}, saidBy(one, about)))),
+    answer.element,
+    others,
     task.changed && h("p.people-note", {}, "Another system had found something else here: ", foreign("span", {}, task.changed)),
     h("h2", {}, rows.length ? "Found sentences" : "No sentence was found"),
     rows.length > 0 && h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
     h("p.people-note", {}, "Add others by a click on them in the paper."), own, gone);
   turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
-  const begin = () => (rows[0]?.quote ?? choices.buttons[0]).focus({ preventScroll: true });
-  return { element, side, show, begin, commands: [
-    { ...choices.command, name: "decide so, or take it back" },
+  const begin = () => (rows[0]?.quote ?? answer.element.querySelector("button, input")).focus({ preventScroll: true });
+  showOthers(task.others);
+  return { element, side, show, begin, saved: (kept) => showOthers(kept.others ?? []), commands: [
+    ...answer.commands,
     ...stepKeys(["j"], ["k"], "found sentence", step),
     ...[["a", "accepted", "accept the sentence, or take that back"], ["r", "rejected", "reject it, or take that back"]].map(([key, how, name]) =>
       ({ keys: [key], name, run: () => current !== null && mark(how, current) })),
@@ -302,24 +359,42 @@ function cellView(server, task, about, on) {
     const page = paper.boxes?.[sentence]?.[0]?.[0];
     const by = acceptedBy(sentence);
     const facts = [rank, message || (page ? `page ${page}` : nameAt(sentence)), by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
-    const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { current = sentence; reveal(); } }, foreign("span", {}, wordsAt(sentence)));
+    const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { reach(sentence); reveal(); } }, foreign("span", {}, wordsAt(sentence)));
     const [accept, reject] = [["accepted", "Accept", "✓"], ["rejected", "Reject", "✗"]].map(([name, words, sign]) =>
       h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} ${nameAt(sentence)}`, title: words, onclick: () => mark(name, sentence) }, sign));
     return { sentence, quote, accept, reject, element: h("li", {}, quote, foreign("small", {}, facts), accept, reject) };
   }
 
-  function decide({ name }) {
-    const value = on.value();
-    on.change({ ...value, decision: value.decision === name ? "" : name });
+  function reach(index) {
+    current = index;
+    answer.offer(index);
+  }
+
+  function decide(said) {
+    on.change({ ...on.value(), decision: "", written: "", ...said });
+  }
+
+  // Takes a value, with the sentence or row that states it.
+  function take(written) {
+    const { accepted, rejected, ...rest } = on.value();
+    const isNew = current !== null && !accepted.includes(current);
+    on.change({ ...rest, decision: "", written, rejected: rejected.filter((one) => one !== current),
+      accepted: isNew ? [...accepted, current].sort((one, other) => one - other) : accepted });
   }
 
   // A sentence is accepted, rejected, or neither.
   function mark(name, index) {
-    current = index;
+    reach(index);
     const { accepted, rejected, ...rest } = on.value();
     const without = { accepted: accepted.filter((one) => one !== index), rejected: rejected.filter((one) => one !== index) };
     if (!on.value()[name].includes(index)) without[name] = [...without[name], index].sort((one, other) => one - other);
     on.change({ ...rest, ...without });
+  }
+
+  // What others say is told once the person has decided.
+  function showOthers(said) {
+    others.hidden = said.length === 0;
+    others.replaceChildren(...said.map((one) => h("li", {}, saidBy(one, about))));
   }
 
   function goneRow(words) {
@@ -328,10 +403,10 @@ function cellView(server, task, about, on) {
       h("button.cell-rejected", { "aria-label": "Drop this sentence", title: "Drop", onclick: drop }, "✗"));
   }
 
-  function show({ decision, accepted, rejected, lost }) {
+  function show({ decision, written, accepted, rejected, lost }) {
     gone.replaceChildren(...lost.map(goneRow));
     const classOf = (index) => (accepted.includes(index) ? "is-accepted" : rejected.includes(index) ? "is-rejected" : offered.has(index) ? "is-found" : "");
-    choices.show(decision);
+    answer.show(decision, written);
     const others = accepted.filter((index) => !offered.has(index));
     if (others.join() !== added.map(({ sentence }) => sentence).join()) {
       const isHere = own.contains(document.activeElement);
@@ -363,7 +438,7 @@ function cellView(server, task, about, on) {
   }
 
   function look(index) {
-    current = index;
+    reach(index);
     if (element.dataset.shows === "answer") turnTo(recall(SHOWN_KEY) ?? "pdf");
     reveal();
   }
@@ -377,10 +452,69 @@ function cellView(server, task, about, on) {
   }
 }
 
-const saidBy = ({ person, decision, accepted, note }, about) =>
-  [foreign("b", {}, person), `: ${wordsFor(decision, about)}, ${counted(accepted.length, "sentence")} accepted. `, note && foreign("q", {}, note)];
+/* What answers a question: decisions, and where values are asked for, a field for them and what the current sentence
+   offers. `on` has value(), decide(said), and take(written), which accepts the sentence too. */
+function answerPart({ question, offered }, on) {
+  const { kind, choices, unit } = question;
+  const hasField = kind === "number" || kind === "text";
+  const names = [...choices.map((name) => ({ name, words: name, isValue: true })), ...question.decisions];
+  const decisions = numbered(names, ({ words }) => words, choose, hasField ? FIRST_KEY_BEHIND_VALUES : 1);
+  const group = h("div.task-causes.cell-choices", { role: "group", "aria-label": "Your decision" }, decisions.buttons);
+  const command = { ...decisions.command, name: "decide so, or take it back" };
+  if (!hasField) return { element: group, commands: [command], offer: () => {}, show: (decision, written) => decisions.show(decision || written) };
+  let values = []; // offered by the current sentence
+  const field = h("input", { id: "cell-value", dir: "auto", autocomplete: "off", maxlength: 1000, placeholder: kind === "number" ? `120${unit && ` ${unit}`}, 12 of 100, tea: 61; water: 59` : "a quotation, or your own words", onchange: commit, onkeydown: leave });
+  const list = h("div.cell-offered", { role: "group", "aria-label": "Values of the sentence" });
+  const words = h("button", { onclick: takeWords }, h("kbd", {}, "q"), h("span", {}, "Take the words"));
+  const element = h("div", {}, h("div.cell-value", {}, h("label", { for: "cell-value" }, kind === "number" ? `Number${unit && ` in ${unit}`}` : "Answer"), field), kind === "number" ? list : h("div.cell-offered", {}, words), group);
+  const commands = [
+    { keys: ["v"], name: "type the answer (Enter keeps it, Esc leaves it)", run: () => field.focus() },
+    kind === "number" ? { keys: ["1", "2", "3", "4", "5", "6", "7"], name: "take that value of the sentence", run: (key) => values[key - 1] && takeValue(values[key - 1]) }
+      : { keys: ["q"], name: "take the words that are selected, or the sentence", run: takeWords },
+    command,
+  ];
+  let current = null;
+  return { element, commands, offer, show: (decision, written) => { decisions.show(decision); if (document.activeElement !== field) field.value = written; } };
 
-const wordsFor = (decision, { decisions }) => decisions.find(({ name }) => name === decision)?.words ?? "nothing decided";
+  function choose({ name, isValue }) {
+    const { decision, written } = on.value();
+    on.decide(isValue ? { written: written === name ? "" : name } : { decision: decision === name ? "" : name });
+  }
+
+  function commit() {
+    if (field.value.trim() !== on.value().written) on.decide({ written: field.value.trim() });
+  }
+
+  function leave(event) {
+    if (event.key === "Escape") field.value = on.value().written;
+    if (event.key === "Enter" || event.key === "Escape") field.blur(); // Enter keeps it, by the change
+  }
+
+  function offer(index) {
+    current = index;
+    values = offered[index] ?? [];
+    list.replaceChildren(...values.map((value, n) => h("button", { onclick: () => takeValue(value) }, h("kbd", {}, n + 1), foreign("span", {}, value))));
+  }
+
+  // A value of an arm stands beside those of the others; one of all stands alone.
+  function takeValue(value) {
+    const armOf = (one) => one.slice(0, Math.max(0, one.lastIndexOf(":"))).trim();
+    const others = on.value().written.split(";").map((one) => one.trim()).filter((one) => one && armOf(one) && armOf(one) !== armOf(value));
+    on.take(armOf(value) ? [...others, value].join("; ") : value);
+  }
+
+  function takeWords() {
+    const words = String(getSelection()).trim() || document.querySelector(".cell-rows li:focus-within .cell-quote")?.textContent || (current === null ? "" : document.getElementById(`pick-${current}`)?.querySelector(".pick-words").textContent);
+    if (words) on.take(words.slice(0, 1000));
+  }
+}
+
+const FIRST_KEY_BEHIND_VALUES = 8;
+
+const saidBy = ({ person, accepted, note, ...said }, about) =>
+  [foreign("b", {}, person), `: ${wordsFor(said, about)}, ${counted(accepted.length, "sentence")} accepted. `, note && foreign("span.cell-note", {}, `Note: ${note}`)];
+
+const wordsFor = ({ decision, written }, { decisions }) => decisions.find(({ name }) => name === decision)?.words ?? (written || "nothing decided");
 
 // The pages of a PDF as pictures, each under rectangles over its sentences; a page is asked for once it is near.
 function pdfPages(server, { id, paper }, toggle) {
@@ -396,17 +530,51 @@ function pdfPages(server, { id, paper }, toggle) {
     svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, rects[n])));
 }
 
-// Where people differ.
-function disputeParts(disputes, about) {
-  const none = about.is_blind ? "You work blind: they are shown once the desk is served without --blind." : "There is none.";
-  return [h("h1", {}, "Cells on which people differ"),
-    h("p.people-note", {}, disputes.length ? "Decide what is right; your decisions stand in a file of their own, and change nobody’s." : none),
-    h("ol.queue.disputes", {}, disputes.map((one) => disputeItem(one, about)))];
-}
+// Where people differ: both answers with their quotations side by side, and a key for each that takes it.
+function disputesPage(server) {
+  const body = h("div");
+  const element = h("section.people-page.disputes-page", { hidden: true, "aria-label": "Disputes" }, body);
+  const focused = () => body.querySelector(".dispute:focus-within") ?? body.querySelector(".dispute.queue-open");
+  const move = (by) => {
+    const items = [...body.querySelectorAll(".dispute")];
+    items[Math.max(0, Math.min(items.indexOf(focused()) + by, items.length - 1))]?.querySelector("a").focus();
+  };
+  listenToKeys(element, [
+    ...stepKeys(["j"], ["k"], "dispute", move),
+    { keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], name: "take that person’s answer", run: (key) => focused()?.querySelectorAll(".dispute-take")[key - 1]?.click() },
+  ]);
+  return { element, show };
 
-const disputeItem = ({ id, paper, question, sides, agreed }, about) => h("li", { class: `queue-item queue-${agreed ? "done" : "open"}` },
-  h("div", {}, foreign("a", { href: taskLink("agreed", id) }, question), " – ", foreign("span", {}, firstWords(paper, 120))),
-  h("div.dispute-sides", {}, sides.map((one) => h("p", {}, saidBy(one, about))), agreed && h("p.queue-status", {}, `Decided: ${wordsFor(agreed.decision, about)}`)));
+  async function show(_, about) {
+    const disputes = await server.disputes().catch((error) => { body.replaceChildren(h("p.people-error", { role: "alert" }, error.message)); });
+    if (!disputes) return;
+    const none = about.is_blind ? "You work blind: they are shown once the desk is served without --blind." : "There is none.";
+    body.replaceChildren(h("h1", {}, "Cells on which people differ"),
+      h("p.people-note", {}, disputes.length ? "Take one of the answers, or open the cell to give another. What is agreed on stands in a file of its own, and changes nobody’s answer." : none),
+      h("ol.queue.disputes", {}, disputes.map((one) => item(one, about))));
+    focused()?.querySelector("a").focus({ preventScroll: true });
+  }
+
+  function item({ id, paper, question, sides, agreed }, about) {
+    const refusal = h("p.people-error", { role: "alert" });
+    const take = async ({ decision, written, accepted, note }) => {
+      try {
+        await server.save("agreed", { task: id, decision, written, accepted, note, tab: "disputes", request: Date.now() % 1e9, revision: (agreed?.revision ?? 0) + 1 });
+        await show(null, about);
+      } catch (error) {
+        refusal.textContent = error.message;
+      }
+    };
+    return h("li", { class: `queue-item dispute queue-${agreed ? "done" : "open"}` },
+      h("div", {}, foreign("a", { href: taskLink("agreed", id) }, question), " – ", foreign("span", {}, firstWords(paper, 120))),
+      h("div.dispute-sides", {}, sides.map((one, n) => h("section", {},
+        h("p", {}, foreign("b", {}, one.person), ": ", foreign("strong", {}, wordsFor(one, about))),
+        one.quotations.map((words) => foreign("blockquote", {}, words)),
+        one.note && foreign("p.cell-note", {}, `Note: ${one.note}`),
+        h("button.dispute-take", { onclick: () => take(one) }, h("kbd", {}, n + 1), h("span", {}, "Take this answer"))))),
+      h("p.queue-status", {}, agreed ? `Agreed: ${wordsFor(agreed, about)}` : ""), refusal);
+  }
+}
 
 if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now
 document.querySelector(".page-head").append(h("p.page-title", {}, document.title), themeButton());

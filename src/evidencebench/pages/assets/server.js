@@ -161,6 +161,7 @@ export function taskServer() {
     queue: (list, changes = {}) => ask("queue", { query: { list, ...changes } }),
     task: (list, id) => ask("task", { query: { list, id } }),
     disputes: () => ask("disputes"),
+    act: (name, act) => ask(name, { method: "POST", body: { act } }),
     // The address of a file that the person may get.
     link: (path, query) => `/api/people/${path}?${new URLSearchParams({ person: name, ...query })}`,
     // Returns the answer as the server has kept it.

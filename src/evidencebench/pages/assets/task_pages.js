@@ -221,7 +221,7 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
   const { task, answer, ids = task.ids ?? [] } = found;
   const place = ids.indexOf(task.id);
   const step = (by) => place + by in ids && go(taskLink(list, ids[place + by]));
-  const work = taskWork({ server, list, sort, about, found, tell, page: { draw, showSaved, refuse, closed, place: () => view.place(bar) } });
+  const work = taskWork({ server, list, sort, about, found, tell, page: { draw, showSaved, refuse, closed, saved: (kept) => view.saved?.(kept), place: () => view.place(bar) } });
   const view = sort.view(task, about, { change: work.change, value: work.value, askForNote: () => noteField.focus(), step, finish });
   const count = h("b.pick-count");
   const saved = h("span.pick-saved");

@@ -307,12 +307,12 @@ const paperList = (task, tagsOf = () => []) =>
   }));
 
 // Buttons to choose one of, each also by the key of its number. Returns {buttons, command, show(a name)}.
-export function numbered(choices, wordsOfChoice, choose) {
+export function numbered(choices, wordsOfChoice, choose, first = 1) {
   const buttons = choices.map((choice, n) =>
-    h("button.task-choice", { "aria-pressed": "false", onclick: () => choose(choice) }, h("kbd", {}, n + 1), h("span", {}, wordsOfChoice(choice))));
+    h("button.task-choice", { "aria-pressed": "false", onclick: () => choose(choice) }, h("kbd", {}, n + first), h("span", {}, wordsOfChoice(choice))));
   return {
     buttons,
-    command: { keys: choices.map((_, n) => String(n + 1)), run: (key) => choose(choices[Number(key) - 1]) },
+    command: { keys: choices.map((_, n) => String(n + first)), run: (key) => choose(choices[Number(key) - first]) },
     show: (chosenName) => buttons.forEach((button, n) => { button.ariaPressed = choices[n].name === chosenName; }),
   };
 }

@@ -7,8 +7,8 @@ const TYPING_PAUSE = 400; // milliseconds without a letter, after which a note i
 const SAVE_TIME_EVERY_SECONDS = 20;
 const MOST_STEPS = 200; // that can be undone
 
-/* `page` has draw(), showSaved(how, error), refuse(words), closed() and, where the sort is timed, place(): the sentence
-   that is reached. `tell` tells the other tabs of this browser. */
+/* `page` has draw(), showSaved(how, error), saved(answer), refuse(words), closed() and, where the sort is timed, place():
+   the sentence that is reached. `tell` tells the other tabs of this browser. */
 export function taskWork({ server, list, sort, about, found: { task, answer }, tell, page }) {
   const { id } = task;
   // A random name. The server keeps it with the answer, so that a tab is not told of its own changes.
@@ -87,6 +87,7 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
     try {
       const saved = await server.save(list, sent);
       if (clock && saved.revision > revision) tell({ list, id, ...saved });
+      page.saved?.(saved);
       note(saved);
     } catch (error) {
       if (error.status === 0) lost.push(sent);

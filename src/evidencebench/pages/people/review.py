@@ -1,8 +1,10 @@
 """The desk of a review as a kind of task: its table, a cell with its paper, pictures of pages, exports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from typing import Annotated
 
+import msgspec
 from starlette.responses import Response
 
 from evidencebench.errors import DataError, EvidenceBenchError
@@ -16,7 +18,9 @@ from evidencebench.review.decisions import DECISIONS, decision_folder
 from evidencebench.review.desk import Desk, PaperText, content_as_read
 from evidencebench.review.exports import EXPORTS, export
 from evidencebench.review.found import finding_of
-from evidencebench.review.table import DeskAnswer, ReviewTable
+from evidencebench.review.questions import KIND_WORDS, AnswerKind, ReviewQuestion
+from evidencebench.review.table import DeskAnswer, ReviewTable, question_record
+from evidencebench.review.values import offered_by_sentence, offered_by_unit
 
 _MOST_PICTURES = 48
 
@@ -51,10 +55,12 @@ def review_tasks(desk: Desk, *, is_blind: bool) -> TaskApp:
             "title": f"Review of {desk.folder.parent.resolve().name}",
             "is_blind": is_blind,
             "decisions": [{"name": name, "words": words} for name, words in DECISIONS.items()],
+            "kinds": [{"name": name, "words": words} for name, words in KIND_WORDS.items()],
             "formats": [] if is_blind else list(EXPORTS),
         },
         folder=desk.folder,
         module="review",
+        acts={"kind": (_ChangedKind, lambda _, wanted: _change_kind(table, wanted))},
         more={
             "disputes": lambda person, _: table.disputes(person),
             "page": _pictures(desk),
@@ -65,18 +71,29 @@ def review_tasks(desk: Desk, *, is_blind: bool) -> TaskApp:
 
 def _show(table: ReviewTable, person: str, task_id: str, *, is_agreed: bool = False) -> Mapping[str, object]:
     text, place = table.text(task_id), table.place(task_id)
+    question = table.desk.questions[place[1]]
     cell = table.desk.found(*place)
     found = None if cell.found is None else _told(finding_of(text.paper, cell.found))
     task = {
         "id": task_id,
         "of": table.key(place),
         "paper": {**_pages_record(text), "name": table.desk.papers[place[0]].file},
-        "question": table.desk.questions[place[1]],
+        "question": question_record(question),
+        "offered": _offered(text, question),
         "found": {"error": cell.error} if cell.error else found,
         "others": table.others(person, task_id, is_agreed=is_agreed),
         "ids": table.ids,
     }
     return {"task": task, "answer": table.answer(person, task_id, is_agreed=is_agreed)}
+
+
+def _offered(text: PaperText, question: ReviewQuestion) -> Mapping[str, Sequence[str]]:
+    """Return the number of a sentence or unit -> the values that can be taken from it."""
+    if question.kind != "number":
+        return {}
+    lines = [offered_by_sentence(sentence, question) for sentence in text.sentences]
+    lines += [offered_by_unit(unit, question) for unit in text.units]
+    return {str(index): offered for index, offered in enumerate(lines) if offered}
 
 
 def _pages_record(text: PaperText) -> Mapping[str, object]:
@@ -127,6 +144,22 @@ def _pictures(desk: Desk) -> Callable[[str, Mapping[str, str]], Response]:
             raise RefusedError(422, str(error)) from error
 
     return picture
+
+
+class _ChangedKind(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    question: Annotated[int, msgspec.Meta(ge=0)]
+    kind: AnswerKind
+
+
+def _change_kind(table: ReviewTable, wanted: _ChangedKind) -> Mapping[str, object]:
+    """Say what an answer to a question is; return the question as it is shown then."""
+    if wanted.question >= len(table.desk.questions):
+        raise RefusedError(404, "there is no such question; load the page again")
+    try:
+        table.desk.set_kind(wanted.question, wanted.kind)
+    except DataError as error:
+        raise RefusedError(422, str(error)) from error
+    return question_record(table.desk.questions[wanted.question])
 
 
 def _exported(table: ReviewTable, person: str, name: str) -> Response:

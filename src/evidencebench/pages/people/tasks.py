@@ -252,6 +252,11 @@ class _AnswerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     answer: msgspec.Raw
 
 
+class _ActBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    person: str
+    act: msgspec.Raw
+
+
 def _stamp(text: str) -> int:
     if re.fullmatch(r"\d{1,15}", text, re.ASCII) is None:
         raise RefusedError(400, "since: expected a stamp that the table was shown with; load the page again")
@@ -268,6 +273,8 @@ class TaskApp:
     module: str = "app"  # the page's script
     # More that people may ask for: path -> what answers a person, given the parameters of the address.
     more: Mapping[str, Callable[[str, Mapping[str, str]], object]] = field(default_factory=dict)
+    # What people may do besides answering: path -> the shape of what is sent, and what does it for a person.
+    acts: Mapping[str, tuple[type[msgspec.Struct], Callable[[str, Any], object]]] = field(default_factory=dict)
 
     def close(self) -> None:
         for kind in self.kinds.values():
@@ -325,6 +332,13 @@ class TaskApp:
             shown = kind.queue(name)
         return json_response({"person": name, **shown})
 
+    def _act(self, request: Request) -> Response:
+        """Do what a person asks for besides answering."""
+        shape, act = self.acts[request.url.path.rpartition("/")[2]]
+        body = decode(request.state.body, _ActBody)
+        name = self._required_name(request, body.person)
+        return json_response(act(name, decode(body.act, shape)))
+
     def _keep(self, request: Request) -> Response:
         """Keep an answer, or submit it; where another tab was faster, return that tab's answer with the status 409."""
         body = decode(request.state.body, _AnswerBody)
@@ -355,6 +369,7 @@ class TaskApp:
             *((name, self._show, ("GET",)) for name in ("queue", "task", "result", *self.more)),
             ("answer", self._keep, ("PUT",)),
             ("submit", self._keep, ("POST",)),
+            *((name, self._act, ("POST",)) for name in self.acts),
         )
         routes = [Route(f"/api/people/{name}", endpoint, methods=methods) for name, endpoint, methods in table]
         errors = {EvidenceBenchError: self._answer_error}
