@@ -222,6 +222,7 @@ from evidencebench.papers.paper import LeftOut as LeftOut
 from evidencebench.papers.paper import Loss as Loss
 from evidencebench.papers.paper import PageBox as PageBox
 from evidencebench.papers.paper import Place as Place
+from evidencebench.papers.paper import Unit as Unit
 from evidencebench.papers.paper import UnitKind as UnitKind
 from evidencebench.papers.pdf import paragraphs as paragraphs
 from evidencebench.papers.pdf.extraction import pages_of as pages_of
@@ -684,6 +685,13 @@ from evidencebench.review.desk import Desk as Desk
 from evidencebench.review.desk import DeskPaper as DeskPaper
 from evidencebench.review.desk import open_desk as open_desk
 from evidencebench.review.found import system_key as system_key
+from evidencebench.review.questions import ReviewQuestion as ReviewQuestion
+from evidencebench.review.questions import guessed_kind as guessed_kind
+from evidencebench.review.questions import question_from as question_from
+from evidencebench.review.questions import read_questions as read_questions
+from evidencebench.review.values import offered_by_sentence as offered_by_sentence
+from evidencebench.review.values import offered_by_unit as offered_by_unit
+from evidencebench.review.values import values_in as values_in
 from evidencebench.review.exports import export as export
 from evidencebench.review.report import nominal_agreement as nominal_agreement
 from evidencebench.review.report import report_review as report_review

@@ -23,7 +23,7 @@ from evidencebench.wording import counted
 _WORDS = packaged_table(__file__)
 CHANCE_MEANING, DIRECTION_MEANING = _WORDS["chance_meaning"].strip(), _WORDS["direction_meaning"].strip()
 VERDICTS, HEADINGS, _DIRECTIONS = _WORDS["verdicts"], _WORDS["headings"], _WORDS["directions"]
-_NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
+NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
 MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
 _SHORT = 50  # sentences; few papers have fewer, and no abstract has more
 _LIKELY, _POSSIBLE = 0.5, 0.4  # the least chance of a strong mark, and of a middle one as a share of it
@@ -82,7 +82,7 @@ def unit_name(one: FoundSentence) -> str:
 
 def shown(finding: Finding) -> Sequence[FoundSentence]:
     """Return the sentences that a reader sees: of a paper that may hold no evidence, only the nearest ones."""
-    return finding.evidence[:MOST_NEAREST] if finding.verdict in _NEAR and finding.ordered else finding.evidence
+    return finding.evidence[:MOST_NEAREST] if finding.verdict in NEAR and finding.ordered else finding.evidence
 
 
 def summary(finding: Finding) -> str:
@@ -98,7 +98,7 @@ def summary(finding: Finding) -> str:
 def lead(finding: Finding) -> str:
     """Return what stands above the sentences of a finding."""
     words = summary(finding)
-    if finding.verdict in _NEAR and finding.evidence:
+    if finding.verdict in NEAR and finding.evidence:
         words = f"{words[:-1]}; nearest sentences:"
     return words
 
@@ -123,7 +123,7 @@ def reported_counts(finding: Finding) -> str:
         return ""
     levels = strengths(finding)
     least = min(2, max(levels.values(), default=0))
-    evidence = () if finding.verdict in _NEAR else finding.evidence
+    evidence = () if finding.verdict in NEAR else finding.evidence
     likely = [one for one in evidence if levels.get(one.sentence, 0) >= least]
     counts = Counter(_DIRECTIONS[one.direction] for one in likely if one.direction in _DIRECTIONS).most_common()
     return ", ".join(f"{words} ({n if place else counted(n, 'sentence')})" for place, (words, n) in enumerate(counts))
@@ -135,7 +135,7 @@ def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tu
     ``split`` groups them by what they report, the best sentence's group first; else the less likely ones stand last.
     """
     sentences, levels = shown(finding), strengths(finding)
-    has_weak = finding.verdict not in _NEAR and any(levels.get(one.sentence) != 1 for one in sentences)
+    has_weak = finding.verdict not in NEAR and any(levels.get(one.sentence) != 1 for one in sentences)
     groups: dict[str, list[tuple[int, FoundSentence]]] = defaultdict(list)
     for rank, one in enumerate(sentences, 1):
         heading = "Less likely" if has_weak and levels.get(one.sentence) == 1 else ""

@@ -7,9 +7,9 @@ from itertools import groupby
 from urllib.parse import quote
 
 from evidencebench.execution import findings as telling
-from evidencebench.execution.finding import Finding, PaperVerdict
+from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.pages.html import Node, as_html, node, static_page
-from evidencebench.papers.paper import Paper, Place
+from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
 from evidencebench.systems.directions import ReportedDirection
 from evidencebench.wording import counted
@@ -80,7 +80,11 @@ def _cell(finding: Finding | None, anchor: str) -> Node:
     told = "; ".join(filter(None, (sure, telling.reported_counts(finding))))
     return node(
         "td",
-        {"data-verdict": finding.verdict or "", "data-level": f"{_level(finding):.3f}"},
+        {
+            "data-verdict": finding.verdict or "",
+            "data-level": f"{_level(finding):.3f}",
+            "data-sure": round(4 * (best.chance or 0)) if best else 0,
+        },
         node("a", {"href": f"#{anchor}"}, words),
         node("small", None, told) if told else None,
         None if best is None else node("p", {"dir": "auto"}, best.text),
@@ -113,26 +117,29 @@ class _Section:
             yield node("h3", {"dir": "auto"}, f"{number}. {finding.hypothesis}")
         if words := telling.lead(finding):
             yield node("p", {"class": "verdict", "data-verdict": finding.verdict or ""}, words)
+        levels = telling.strengths(finding)
         for heading, of_group in telling.grouped(finding, split=self.split):
             if heading:
                 yield node(tag, None, heading)
             items = []
             for rank, one in of_group:
-                to_text = node("a", {"href": f"#{self.anchor}-sentence-{one.sentence}"}, one.text)
-                if one.is_unit:
-                    to_text = node("span", None, one.text)  # it stands beside the text that is shown
-                value = {"value": rank} if finding.ordered and heading else None
-                items.append(node("li", value, to_text, self._where(telling.about(one), one.place)))
+                attributes: dict[str, object] = {"data-strength": levels.get(one.sentence, 0)}
+                if finding.ordered and heading:
+                    attributes["value"] = rank
+                items.append(node("li", attributes, node("span", None, one.text), self._where(one)))
             yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
         if words := telling.message(finding):
             yield node("p", {"class": "told"}, words)
 
-    def _where(self, words: str, place: Place) -> Node:
-        """Return words on a place, with a link to the page of a PDF where page and file are known."""
-        if place.page is None or self.link is None:
-            return node("small", None, words)
-        link = node("a", {"href": f"{quote(self.link)}#page={place.page}"}, f"open page {place.page}")
-        return node("small", None, words, "; ", link)
+    def _where(self, one: FoundSentence) -> Node:
+        """Return where a sentence stands, with links: to it in the text, and to the page of a PDF that is at hand."""
+        parts: list[Node | str] = [telling.about(one)]
+        if not one.is_unit:  # a unit stands beside the text that is shown
+            parts += ["; ", node("a", {"href": f"#{self.anchor}-sentence-{one.sentence}"}, "in the text")]
+        if one.place.page is not None and self.link is not None:
+            page = f"{quote(self.link)}#page={one.place.page}"
+            parts += ["; ", node("a", {"href": page}, f"open page {one.place.page}")]
+        return node("small", None, *parts)
 
     def _text(self, paper: Paper) -> Iterator[Node]:
         kinds, places, marks = paper.kinds, paper.places, self._marks(paper)

@@ -1,7 +1,7 @@
 """What people answer where an effect is not asked for: numbers, one for each arm if wanted, and words."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from evidencebench.errors import PeopleError
 from evidencebench.papers.numbers import numbers_in
@@ -74,7 +74,11 @@ def words_of(values: Sequence[ArmValue]) -> str:
 # Values that a sentence or a row of a table offers.
 
 MOST_OFFERED = 7  # as many as keys take
-_NO_UNIT = re.compile(
+_MEASURE = re.compile(
+    r"%|\u00b0C|[\u00b5\u03bcmckndh]?(?:g|L|l|m|M|s|mol|Hg|Pa|cal|J|W|V|Hz|IU|U)|mm ?Hg|h|d|min"
+    r"|\w+[/%\u00b2\u00b3][\w/\u00b2\u00b3]*|(?:second|minute|hour|day|week|month|year)s?"
+)
+_UNIT = re.compile(
     "a|an|and|are|as|at|but|by|ci|completed|did|during|for|from|had|has|in|is|of|on|or|out|per|respectively|than|that|"
     "the|to|vs|was|were|when|which|while|who|with",
     re.IGNORECASE,
@@ -101,7 +105,7 @@ def offered_by_sentence(text: str, question: ReviewQuestion) -> list[str]:
         values = sorted(number.values)
         sign = "-" if re.search(r"(?:^|[\s(])-$", number.before) else ""
         digits = number.written if number.written[-1].isdecimal() else f"{values[0]:g}"
-        unit = _unit_behind(number.behind)
+        unit = _unit_behind(number.behind, asked)
         arm = _arm_of(number.behind)
         fits = unit.casefold() == question.unit.casefold() if question.unit else unit.casefold() in asked
         shown = unit if question.unit == "" or fits else ""
@@ -112,9 +116,10 @@ def offered_by_sentence(text: str, question: ReviewQuestion) -> list[str]:
     return sorted(ranked, key=lambda written: not ranked[written])[:MOST_OFFERED]
 
 
-def _unit_behind(text: str) -> str:
+def _unit_behind(text: str, asked: Collection[str]) -> str:
+    """Return the unit behind a number: a sign, an abbreviation or a time, or a word that the question has."""
     found = _UNIT.match(text)
-    return found[1] if found and not _NO_UNIT.fullmatch(found[1]) else ""
+    return found[1] if found and (_MEASURE.fullmatch(found[1]) or found[1].casefold() in asked) else ""
 
 
 def _arm_of(behind: str) -> str:

@@ -93,7 +93,8 @@ function tablePage(server) {
   const words = h("input", { id: "desk-words", type: "search", placeholder: "words of papers and sentences", "aria-label": "With the words", oninput: filter });
   const matches = h("span", { role: "status" });
   const exports = h("ul.desk-exports");
-  const frame = h("div.desk-frame");
+  const frame = h("div.desk-frame", { onscroll: drawMore });
+  const more = h("button.desk-more", { hidden: true, onclick: () => frame.scrollBy({ left: frame.clientWidth / 2, behavior: "smooth" }) });
   const element = h("section.desk", { hidden: true, "aria-label": "Papers and questions" });
   const keys = listenToKeys(element, [
     { keys: ["↑", "↓", "←", "→"], name: "go to the cell beside", run: () => {} },
@@ -111,8 +112,9 @@ function tablePage(server) {
         h("button", { onclick: () => keys.open() }, "Keyboard")),
       problem),
     frame,
-    h("p.desk-legend", {}, h("b", {}, "How sure"), SURE.map((one, level) => h("span", { class: `level-${level}` }, one))));
+    h("p.desk-legend", {}, h("b", {}, "How sure"), SURE.map((one, level) => h("span", { class: `level-${level}` }, one)), more));
   window.addEventListener("focus", () => { if (isShown) refresh(found?.about); });
+  new ResizeObserver(drawMore).observe(frame);
   const leave = () => { isShown = false; clearTimeout(timer); };
   return { element, show, leave, next, changed: (id) => { const [paper, question] = id.split("."); return found?.cells[paper]?.[question].changed; } };
 
@@ -152,6 +154,7 @@ function tablePage(server) {
       const head = h("div");
       return { links, head, row: h("tr", {}, h("th", { scope: "row" }, head), links.map((link) => h("td", {}, link))) };
     });
+    frame.style.setProperty("--columns", news.questions.length);
     frame.replaceChildren(h("table.desk-table", { role: "grid", "aria-label": "Papers and questions", onkeydown: step },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, counted(news.papers.length, "paper")),
         news.questions.map(({ text }, n) => h("th", { scope: "col" }, h("div", { title: text }, h("small", {}, `${n + 1} `), foreign("span", {}, text)), kindChoice(n))))),
@@ -256,8 +259,17 @@ function tablePage(server) {
     });
     const first = rows.findIndex(({ row }) => !row.hidden);
     if (first >= 0 && (rows[current[0]].row.hidden || !isAsked(current[1]))) reach(first, isAsked(current[1]) ? current[1] : Number(question.value));
+    drawMore();
     const count = n < found.cells.length * found.questions.length ? counted(n, "cell") : "";
     if (matches.textContent !== count) announce(matches, count);
+  }
+
+  // Says how many questions lie beyond the right edge.
+  function drawMore() {
+    const edge = frame.getBoundingClientRect().right;
+    const n = [...frame.querySelectorAll("thead th")].filter((head) => !head.hidden && head.getBoundingClientRect().left > edge - 40).length;
+    more.hidden = n === 0;
+    more.textContent = `${counted(n, "more question")} →`;
   }
 
   function reach(place, question) {
@@ -317,17 +329,18 @@ function cellView(server, task, about, on) {
   const unitAt = (index) => paper.units[index - paper.sentences.length]; // behind the sentences: rows, captions, notes
   const wordsAt = (index) => paper.sentences[index] ?? unitAt(index).text;
   const nameAt = (index) => (index < paper.sentences.length ? `sentence ${index}` : unitAt(index).name);
-  for (const { sentence, rank } of evidence) {
+  for (const { sentence, rank, strength } of evidence) {
     const words = buttons[sentence]?.querySelector(".pick-words");
-    if (words) words.dataset.rank = ` found, ${rank}`;
+    if (words) Object.assign(words.dataset, { rank: ` found, ${rank}`, strength });
   }
   const pages = pdfPages(server, task, (index) => mark("accepted", index));
   const modes = [["answer", "Answer"], ["text", "Text"], ...(pages.length ? [["pdf", "PDF"]] : [])].map(([mode, words]) =>
     [mode, h("button", { class: `mode-${mode}`, "aria-pressed": "false", onclick: () => turnTo(mode) }, words)]);
   const element = h("div.cell-paper", {},
-    h("div.cell-modes", { role: "group", "aria-label": "What is shown" }, modes.map(([, button]) => button)), text.element, h("div.pdf", {}, pages));
+    h("div.cell-modes", { role: "group", "aria-label": "What is shown", "data-n": modes.length }, modes.map(([, button]) => button)), text.element, h("div.pdf", {}, pages));
   const answer = answerPart(task, { value: on.value, decide, take });
   const rows = [...offered.values()].map(markRow);
+  const listName = task.found?.are_nearest ? "Nearest sentences" : "Found sentences";
   const own = h("ol.cell-rows", { role: "list", "aria-label": "Sentences that you added" });
   const gone = h("ul.cell-rows", { role: "list", "aria-label": "Sentences that are not in the file any more" });
   const others = h("ul.cell-others", { "aria-label": "What others say", hidden: true });
@@ -337,8 +350,8 @@ function cellView(server, task, about, on) {
     answer.element,
     others,
     task.changed && h("p.people-note", {}, "Another system had found something else here: ", foreign("span", {}, task.changed)),
-    h("h2", {}, rows.length ? "Found sentences" : "No sentence was found"),
-    rows.length > 0 && h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
+    h("h2", {}, rows.length ? listName : "No sentence was found"),
+    rows.length > 0 && h("ol.cell-rows", { role: "list", "aria-label": listName }, rows.map((row) => row.element)),
     h("p.people-note", {}, "Add others by a click on them in the paper."), own, gone);
   turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
   const begin = () => (rows[0]?.quote ?? answer.element.querySelector("button, input")).focus({ preventScroll: true });
@@ -355,14 +368,14 @@ function cellView(server, task, about, on) {
     ...(pages.length ? [{ keys: ["p"], name: "show the pages of the PDF", run: () => { turnTo("pdf"); reveal(); } }] : []),
   ] };
 
-  function markRow({ sentence, rank = "", message = "" }) {
+  function markRow({ sentence, rank = "", message = "", strength = 0 }) {
     const page = paper.boxes?.[sentence]?.[0]?.[0];
     const by = acceptedBy(sentence);
     const facts = [rank, message || (page ? `page ${page}` : nameAt(sentence)), by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
     const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { reach(sentence); reveal(); } }, foreign("span", {}, wordsAt(sentence)));
     const [accept, reject] = [["accepted", "Accept", "✓"], ["rejected", "Reject", "✗"]].map(([name, words, sign]) =>
       h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} ${nameAt(sentence)}`, title: words, onclick: () => mark(name, sentence) }, sign));
-    return { sentence, quote, accept, reject, element: h("li", {}, quote, foreign("small", {}, facts), accept, reject) };
+    return { sentence, quote, accept, reject, element: h("li", { "data-strength": strength }, quote, foreign("small", {}, facts), accept, reject) };
   }
 
   function reach(index) {

@@ -121,8 +121,9 @@ def _told(finding: Finding) -> Mapping[str, object]:
     ]
     best = telling.best_chance(finding.evidence)
     chance = "" if best is None else telling.chance_text(best)
-    lines = [telling.lead(finding), *finding.paper.warnings]
-    return {"summary": " ".join(lines), "chance_words": chance, "evidence": evidence}
+    lines = [telling.summary(finding), *finding.paper.warnings]
+    are_nearest = finding.verdict in telling.NEAR
+    return {"summary": " ".join(lines), "chance_words": chance, "are_nearest": are_nearest, "evidence": evidence}
 
 
 def _pictures(desk: Desk) -> Callable[[str, Mapping[str, str]], Response]:
