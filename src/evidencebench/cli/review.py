@@ -60,8 +60,9 @@ def review(
 
     In a browser: a table of the papers in FOLDER (files, or a list such as
     Zotero's RIS with its files) and the questions, which fills as evidence is
-    found. In each cell people accept, reject and add sentences, decide, and write a
-    note. All is saved at once in FOLDER/evidencebench-review; the table goes on
+    found. In each cell people accept, reject and add sentences, answer, and write a
+    note. An answer is an effect, a number, a text, yes or no, or one of a list, as
+    in 'How many were randomised? [number]'; docs/review.md has the forms. All is saved at once in FOLDER/evidencebench-review; the table goes on
     after a stop, also with new papers and questions. Another --system fills it
     anew, and the table says what changed.
 
@@ -69,7 +70,7 @@ def review(
     and on what they differ; served without --blind, they agree on these cells.
 
     \b
-    .csv .xlsx  a row a cell; .xlsx also a row an accepted sentence
+    .csv .xlsx  a row a cell; .xlsx also a row a paper, and an accepted sentence
     .ris        a note a question, for a manager of references
     .docx       by question, with quotations and their pages
     .zip        the PDFs, accepted sentences highlighted

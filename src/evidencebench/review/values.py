@@ -8,6 +8,7 @@ from evidencebench.papers.numbers import numbers_in
 from evidencebench.papers.paper import Unit, UnitKind
 from evidencebench.review.questions import ReviewQuestion
 from evidencebench.runs.answers import ArmValue
+from evidencebench.systems.relevance import topic_words
 
 _NUMBER = r"[-\u2212+]?(?:(?:\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?:[.\u00b7]\d+)?|[.\u00b7]\d+)"
 _BESIDE = rf"\u00b1\s?{_NUMBER}|\([^;]*\)"  # the spread of a number
@@ -84,9 +85,12 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"\s?(%|\u00b0C|[A-Za-z\u00b5\u03bc][\w\u00b5/%\u00b2\u00b3]*)")
-_ARM = re.compile(r"\b(?:in|for|with|of|under|to|received) (?:the |an? )?((?:[\w+-]+ ){0,2}?[\w+-]+) (?:group|arm)\b")
+_ARM = re.compile(
+    r"\b(?:in|for|with|of|under|to|received) (?:the |an? )?(?!each |both |either |one )((?:[\w+-]+ ){0,2}?[\w+-]+) (?:group|arm)\b"
+)
 _CHANCE = re.compile(r"\bp\s*[<>=]\s*$", re.IGNORECASE)
 _CELL = re.compile(rf"{_NUMBER}(?:\s?%)?(?:\s*(?:{_BESIDE}))?")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _LEVEL = re.compile(r"\s?% (?:ci|confidence)", re.IGNORECASE)
 
 
@@ -97,8 +101,8 @@ def offered_by_sentence(text: str, question: ReviewQuestion) -> list[str]:
     >>> offered_by_sentence("In 2004, we randomised 120 adults, 61 in the tea group.", question)
     ['120 adults', '2004', 'tea: 61']
     """
-    asked = set(re.findall(r"\w+", question.text.casefold()))
-    ranked: dict[str, bool] = {}
+    asked = {word.casefold() for word in topic_words(question.text)}
+    ranked: dict[str, int] = {}  # what fits, what may, and years
     for number in numbers_in(text):
         if _CHANCE.search(number.before) or _LEVEL.match(number.behind):
             continue
@@ -112,8 +116,9 @@ def offered_by_sentence(text: str, question: ReviewQuestion) -> list[str]:
         written = " ".join(filter(None, (arm and f"{arm}:", f"{sign}{digits}", shown)))
         if _WRITTEN.fullmatch(written.rpartition(": ")[2]) is None:  # such as the number of a trial
             continue
-        ranked[written] = fits or ranked.get(written, False)
-    return sorted(ranked, key=lambda written: not ranked[written])[:MOST_OFFERED]
+        rank = 0 if fits else 2 if _YEAR.fullmatch(written) else 1
+        ranked[written] = min(rank, ranked.get(written, rank))
+    return sorted(ranked, key=ranked.__getitem__)[:MOST_OFFERED]
 
 
 def _unit_behind(text: str, asked: Collection[str]) -> str:

@@ -280,6 +280,100 @@ def test_people_who_differ_are_shown_side_by_side_until_it_is_decided(url: str, 
     expect(ada.locator(".desk-agreed")).to_have_text("agreed: reports no difference")
 
 
+_TABLE = """<table-wrap><label>Table 1</label><caption><p>Outcomes.</p></caption><table>
+<thead><tr><th>Outcome</th><th>Tea</th><th>Water</th></tr></thead>
+<tbody><tr><td>Randomised</td><td>61</td><td>59</td></tr></tbody></table></table-wrap>"""
+_KINDS = (
+    "How many adults were randomised? [number in adults]",
+    "Which design? [choice: parallel | crossover]",
+    "Who took part? [text]",
+)
+
+
+def test_numbers_words_and_choices_are_answered_with_keys_alone(
+    serving: Serving, tmp_path: Path, new_page: NewPage
+) -> None:
+    page = new_page(expected_errors=["status of 400"])
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.xml").write_text(_JATS.replace("</sec></body>", f"{_TABLE}</sec></body>"))
+    filled(folder, questions=_KINDS)
+    with serving("review", str(folder)) as (url, _):
+        say_name(page, url, "Ada")
+        open_cell(page, url, "review/0.0")
+        row = page.locator(".cell-quote", has_text="Randomised")
+        row.focus()
+        expect(page.locator(".cell-offered button")).to_have_text([re.compile("Tea: 61"), re.compile("Water: 59")])
+        page.keyboard.press("1")
+        page.keyboard.press("2")
+        saved(page)
+        expect(page.get_by_label("Number in adults")).to_have_value("Tea: 61; Water: 59")
+        expect(page.locator("li.is-accepted .cell-quote")).to_contain_text("Randomised")  # the row states them
+        assert_accessible(page, 390, 1280)
+
+        page.keyboard.press("v")
+        page.keyboard.press("ControlOrMeta+a")
+        page.keyboard.type("5 kg")
+        page.keyboard.press("Enter")
+        expect(page.locator(".pick-refusal")).to_contain_text("expected adults, got kg")
+        page.keyboard.press("8")  # does not report it
+        saved(page)
+        expect(page.get_by_label("Number in adults")).to_have_value("")
+        expect(page.locator(".pick-refusal")).to_have_text("")
+
+        page.keyboard.press("]")
+        expect(page.locator(".task-choice").first).to_contain_text("parallel")
+        page.keyboard.press("2")
+        saved(page)
+        page.keyboard.press("]")
+        expect(page.get_by_role("textbox", name="Answer")).to_be_visible()
+        page.locator(".cell-quote", has_text="120 adults").first.focus()
+        page.keyboard.press("q")
+        saved(page)
+        expect(page.get_by_role("textbox", name="Answer")).to_have_value(re.compile("^In a trial of 120 adults"))
+
+        page.keyboard.press("Escape")
+        decisions = page.locator(".desk-decision")
+        expect(decisions).to_have_text(
+            [re.compile("does not report it"), re.compile("crossover"), re.compile("In a trial")]
+        )
+        with page.expect_response("**/api/people/kind?"):
+            page.get_by_label("What answers question 3").select_option("yes or no")
+    assert (folder / "evidencebench-review" / "questions.txt").read_text().splitlines()[2] == "Who took part? [yes/no]"
+
+
+def test_a_dispute_is_resolved_by_one_key_where_it_stands(url: str, new_page: NewPage) -> None:
+    for name, key in (("Ada", "1"), ("Bo", "3")):
+        page = new_page()
+        sign_in(page, url, name)
+        open_cell(page, url, "review/1.0")
+        page.keyboard.press("a")
+        page.keyboard.press(key)
+        saved(page)
+        page.keyboard.press("Escape")
+    page = new_page()
+    sign_in(page, url, "Cy")
+    page.goto(f"{url}#/agreed")
+    expect(page.locator(".dispute blockquote")).to_have_count(2)
+    page.keyboard.press("2")
+    expect(page.locator(".queue-done")).to_contain_text("Agreed: reports no difference")
+    page.keyboard.press("1")  # it can be changed
+    expect(page.locator(".queue-done")).to_contain_text("Agreed: reports an increase")
+
+
+def test_cells_in_which_nothing_was_found_are_decided_at_once(serving: Serving, tmp_path: Path, page: Page) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.txt").write_text("# Results\nWheat grew taller in wet soil.\nThe mice slept.\n" * 3)
+    questions = ["Does aspirin lower mortality?", "Does warfarin prevent stroke?", "Does tea help?"]
+    filled(folder, "finder", questions=questions)
+    with serving("review", str(folder)) as (url, _):
+        say_name(page, url, "Ada")
+        page.get_by_role("button", name="“none found”: not reported").click()
+        expect(page.locator(".desk-decision")).to_have_count(3)
+        expect(page.get_by_role("button", name="“none found”: not reported")).to_have_count(0)
+
+
 def test_the_desk_is_accessible_at_all_widths(url: str, new_page: NewPage) -> None:
     page = new_page(expected_errors=["status of 400"])
     page.goto(url)

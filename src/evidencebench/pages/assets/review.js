@@ -224,7 +224,7 @@ function tablePage(server) {
   // Says of cells of a paper in which nothing was found that the paper does not report it.
   async function decideSilent(place, questions) {
     try {
-      for (const n of questions) await server.save("review", { task: `${place}.${n}`, decision: "not_reported", tab: "table", request: Date.now() % 1e9, revision: found.cells[place][n].revision + 1 });
+      for (const n of questions) await server.save("review", { task: `${place}.${n}`, decision: "not_reported", tab: crypto.randomUUID(), request: 1, revision: found.cells[place][n].revision + 1 });
     } catch (error) {
       problem.textContent = error.message;
     }
@@ -558,22 +558,23 @@ function disputesPage(server) {
   ]);
   return { element, show };
 
-  async function show(_, about) {
+  async function show({ id = null }, about) {
     const disputes = await server.disputes().catch((error) => { body.replaceChildren(h("p.people-error", { role: "alert" }, error.message)); });
     if (!disputes) return;
     const none = about.is_blind ? "You work blind: they are shown once the desk is served without --blind." : "There is none.";
     body.replaceChildren(h("h1", {}, "Cells on which people differ"),
       h("p.people-note", {}, disputes.length ? "Take one of the answers, or open the cell to give another. What is agreed on stands in a file of its own, and changes nobody’s answer." : none),
       h("ol.queue.disputes", {}, disputes.map((one) => item(one, about))));
-    focused()?.querySelector("a").focus({ preventScroll: true });
+    const link = id === null ? focused()?.querySelector("a") : body.querySelector(`a[href="${taskLink("agreed", id)}"]`);
+    link?.focus({ preventScroll: true });
   }
 
   function item({ id, paper, question, sides, agreed }, about) {
     const refusal = h("p.people-error", { role: "alert" });
     const take = async ({ decision, written, accepted, note }) => {
       try {
-        await server.save("agreed", { task: id, decision, written, accepted, note, tab: "disputes", request: Date.now() % 1e9, revision: (agreed?.revision ?? 0) + 1 });
-        await show(null, about);
+        await server.save("agreed", { task: id, decision, written, accepted, note, tab: crypto.randomUUID(), request: 1, revision: (agreed?.revision ?? 0) + 1 });
+        await show({ id }, about);
       } catch (error) {
         refusal.textContent = error.message;
       }
