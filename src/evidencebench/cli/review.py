@@ -62,11 +62,13 @@ def review(
     Zotero's RIS with its files) and the questions, which fills as evidence is
     found. In each cell people accept, reject and add sentences, answer, and write a
     note. An answer is an effect, a number, a text, yes or no, or one of a list, as
-    in 'How many were randomised? [number]'; docs/review.md has the forms. All is saved at once in FOLDER/evidencebench-review; the table goes on
-    after a stop, also with new papers and questions. Another --system fills it
-    anew, and the table says what changed.
+    in 'How many were randomised? [number]'; docs/review.md has the forms. All is
+    saved at once in FOLDER/evidencebench-review; the table goes on after a stop,
+    also with new papers and questions. Another --system fills it anew, and the
+    table says what changed.
 
-    With --blind, reviewers see nothing of each other. --report says how they agree,
+    Reviewers see each other's answer to a cell once they have given their own; with
+    --blind, not at all. --report says how they agree,
     and on what they differ; served without --blind, they agree on these cells.
 
     \b

@@ -86,7 +86,8 @@ _UNIT = re.compile(
 )
 _UNIT = re.compile(r"\s?(%|\u00b0C|[A-Za-z\u00b5\u03bc][\w\u00b5/%\u00b2\u00b3]*)")
 _ARM = re.compile(
-    r"\b(?:in|for|with|of|under|to|received) (?:the |an? )?(?!each |both |either |one )((?:[\w+-]+ ){0,2}?[\w+-]+) (?:group|arm)\b"
+    r"\b(?:in|for|with|of|under|to|received) (?:the |an? )?(?!each |both |either |one )"
+    r"((?:[\w+-]+ ){0,2}?[\w+-]+) (?:group|arm)\b"
 )
 _CHANCE = re.compile(r"\bp\s*[<>=]\s*$", re.IGNORECASE)
 _CELL = re.compile(rf"{_NUMBER}(?:\s?%)?(?:\s*(?:{_BESIDE}))?")
