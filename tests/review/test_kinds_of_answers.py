@@ -130,3 +130,42 @@ def test_the_report_prints_each_kind_in_80_columns(table: ReviewTable, command: 
     assert "Numbers that both gave" in told.out
     assert "Ada: 100, Bo: 104" in told.out
     assert max(map(len, told.out.splitlines())) <= 80
+
+
+def test_an_adjudicator_alone_resolves_what_others_dispute_blind(tmp_path: Path) -> None:
+    made = filled(make_folder(tmp_path / "papers"), "bm25", questions=QUESTIONS)
+    table = ReviewTable(made.desk, made.decisions, is_blind=True, adjudicator="Cy")
+    cell = cell_of(table, PAPER, 3)
+    say(table, "Ada", 3, decision="yes", accepted=(2,))
+    assert say(table, "Bo", 3, decision="no")["others"] == []
+    assert (table.disputes("Ada"), len(table.disputes("Cy"))) == ([], 1)
+    resolution = DeskAnswer(task=cell, decision="yes", accepted=(2,))
+    with pytest.raises(PeopleError, match="resolved by Cy"):
+        table.save("Ada", resolution, is_agreed=True)
+    table.save("Cy", resolution, is_agreed=True)
+    assert next(one.decided.final.choice for one in table.cells() if one.decided and one.decided.final) == "yes"
+    report = report_review(table, Resampling(seed=0, n_draws=200))
+    assert [(one.person, one.n_blind) for one in report.reviewers] == [("Ada", 1), ("Bo", 1)]
+
+
+def test_authors_and_journal_come_from_the_file_and_go_out_again(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    name = "<name><surname>{}</surname><given-names>{}</given-names></name>"
+    authors = "".join(
+        f'<contrib contrib-type="{kind}">{name.format(*person)}</contrib>'
+        for kind, person in (("author", ("Bean", "Ada")), ("author", ("Cup", "Bo")), ("editor", ("Pot", "Cy")))
+    )
+    (folder / "a.xml").write_text(
+        "<article><front><journal-meta><journal-title>J. Brews</journal-title></journal-meta><article-meta>"
+        "<title-group><article-title>Tea</article-title></title-group>"
+        f"<contrib-group>{authors}<contrib><collab>The Tea Group</collab></contrib></contrib-group>"
+        "<pub-date><year>2019</year></pub-date><volume>7</volume></article-meta></front>"
+        "<body><sec><title>Results</title><p>Tea was drunk by 61 nurses.</p></sec></body></article>"
+    )
+    table = filled(folder, "bm25", questions=QUESTIONS)
+    say(table, "Ada", 0, paper="a.xml", written="61")
+    (row,) = (row for row in csv.DictReader(io.StringIO(export(table, "csv").content.decode())) if row["decision"])
+    assert (row["authors"], row["journal"], row["year"]) == ("Bean, Ada; Cup, Bo; The Tea Group", "J. Brews", "2019")
+    ris = export(table, "ris").content.decode()
+    assert ris.count("AU  - ") == 3
+    assert "VL  - 7" in ris

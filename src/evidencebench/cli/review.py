@@ -45,6 +45,9 @@ def review(
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
     is_blind: Annotated[bool, option("--blind", "Show nobody what others decide.")],
+    adjudicator: Annotated[
+        str, option("--adjudicator NAME", "Who alone resolves disputes, and sees them, also with --blind.")
+    ] = "",
     is_report: Annotated[bool, option("--report", "Report how far it is, and how people agree.")],
     exports: Annotated[
         tuple[Path, ...],
@@ -68,8 +71,8 @@ def review(
     table says what changed.
 
     Reviewers see each other's answer to a cell once they have given their own; with
-    --blind, not at all. --report says how they agree,
-    and on what they differ; served without --blind, they agree on these cells.
+    --blind, not at all. --report says how they agree, and on what they differ. On
+    these cells they agree in the page Disputes, or --adjudicator resolves them.
 
     \b
     .csv .xlsx  a row a cell; .xlsx also a row a paper, and an accepted sentence
@@ -81,7 +84,7 @@ def review(
     \b
     Examples:
       evidencebench review papers --questions questions.txt --open
-      evidencebench review papers --blind
+      evidencebench review papers --blind --adjudicator Cy
       evidencebench review papers --report
       evidencebench review papers --export review.xlsx --export review.json
     """
@@ -113,7 +116,7 @@ def review(
         from evidencebench.pages.people.review import review_tasks  # noqa: PLC0415 - an extra
 
         n_workers = max(1, min(_MOST_WORKERS, (os.cpu_count() or 2) - 1))  # one is for the pages
-        with closing(review_tasks(desk, is_blind=is_blind)) as tasks:
+        with closing(review_tasks(desk, is_blind=is_blind, adjudicator=adjudicator)) as tasks:
             desk.fill(Processes(n_workers), spec, seed=resampling.seed)
             what = f"{counted(len(papers), 'paper')} x {counted(len(desk.questions), 'question')}"
             serve(tasks.make_app(address), f"reviewing {printable(folder.name)}, {what},")

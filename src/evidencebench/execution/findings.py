@@ -253,7 +253,9 @@ def by_paper(findings: Sequence[Finding]) -> list[list[Finding]]:
 def findings_ris(findings: Sequence[Finding]) -> str:
     """Return a RIS record a paper, with a note for each hypothesis; raises `MissingExtraError` without rispy."""
     papers = ((of_paper[0].paper, list(map(_ris_note, of_paper))) for of_paper in by_paper(findings))
-    noted = (NotedPaper(paper.title or paper.name, paper.ids, paper.year, notes) for paper, notes in papers)
+    noted = (
+        NotedPaper(paper.title or paper.name, paper.ids, paper.year, notes, paper.about) for paper, notes in papers
+    )
     return as_ris(noted, "find --format ris")
 
 

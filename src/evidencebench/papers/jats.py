@@ -414,7 +414,8 @@ def read_article(article: Element, name: str) -> Paper:
         elif part.tag in _WITHIN:
             leave_out(part, _BACK[part.tag], count)
     text, ids = title[0].text.text if title else "", ids_of_article(article)
-    return replace(units.paper(blocks, count, name=name, file_format=FORMAT, title=text, ids=ids), year=_year(meta))
+    paper = units.paper(blocks, count, name=name, file_format=FORMAT, title=text, ids=ids)
+    return replace(paper, year=_year(meta), about=_about(article, meta))
 
 
 _METHODS = re.compile(r"(?i)\b(?:methods?|methodology|experimental (?:section|procedures?))\b")
@@ -433,6 +434,36 @@ def _is_body(part: Element) -> bool:
 def ids_of_article(article: Element) -> dict[str, str]:
     ids = (element for element in _meta(article).elements if element.tag == "article-id")
     return ids_of_pairs((element.attributes.get("pub-id-type", ""), element.text) for element in ids)
+
+
+def _about(article: Element, meta: Element) -> dict[str, tuple[str, ...]]:
+    """Return the authors, the journal and its volume, as far as the file names them."""
+    journal = (article.child("front") or meta).all("journal-title")
+    volume = (child for child in meta.elements if child.tag == "volume")
+    found = {
+        "authors": [
+            _person(contrib) for group in meta.elements if group.tag == "contrib-group" for contrib in _authors(group)
+        ],
+        "journal": [title.text.strip() for title in journal][:1],
+        "volume": [number.text.strip() for number in volume][:1],
+    }
+    named = {name: tuple(filter(None, texts)) for name, texts in found.items()}
+    return {name: texts for name, texts in named.items() if texts}
+
+
+def _authors(group: Element) -> Iterator[Element]:
+    for contrib in group.elements:
+        if contrib.tag == "contrib" and contrib.attributes.get("contrib-type", "author") == "author":
+            yield contrib
+
+
+def _person(contrib: Element) -> str:
+    """Return an author as lists of references write it: ``Bean, Ada``; a group by its name."""
+    name = next(contrib.all("name"), None)
+    if name is None:
+        return " ".join(part.text.strip() for part in contrib.elements if part.tag in ("collab", "string-name"))
+    parts = (name.child("surname"), name.child("given-names"))
+    return ", ".join(part.text.strip() for part in parts if part is not None)
 
 
 def _year(meta: Element) -> int | None:

@@ -140,6 +140,7 @@ class Paper:
     boxes: tuple[tuple[PageBox, ...], ...] = ()  # of a PDF: where each sentence stands, a rectangle a line
     ids: Mapping[str, str] = field(default_factory=dict)  # such as ``{"pmcid": "PMC13901"}``, as the file names them
     year: int | None = None  # of publication
+    about: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # authors, journal, volume, where they are named
     loss: Loss = field(default_factory=Loss)
     warnings: tuple[str, ...] = ()  # sentences that say what could not be read, such as a page of a PDF
 

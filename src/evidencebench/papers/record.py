@@ -16,6 +16,7 @@ def paper_record(paper: Paper, sentences: Iterable[int] | None = None) -> dict[s
         "format": paper.format,
         "year": paper.year,
         "ids": dict(paper.ids),
+        "about": dict(paper.about),
         "n_sentences": n_sentences,
         "warnings": paper.warnings,
     }

@@ -63,6 +63,7 @@ class PaperOnDesk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     n_units: int = 0  # numbered behind the sentences
     ids: dict[str, str] = {}
     year: int | None = None
+    about: dict[str, tuple[str, ...]] = {}
     is_pdf: bool = False
     error: str = ""
 
@@ -100,6 +101,7 @@ class PaperText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     units: tuple[Unit, ...] = ()
     ids: dict[str, str] = {}
     year: int | None = None
+    about: dict[str, tuple[str, ...]] = {}
     warnings: tuple[str, ...] = ()
     pages: tuple[PageShape, ...] = ()
 
@@ -112,7 +114,7 @@ class PaperText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def _text_of(paper: Paper, pages: Sequence[PageShape]) -> PaperText:
     own = {name: getattr(paper, name) for name in PaperText.__struct_fields__ if name != "pages"}
-    return PaperText(**{**own, "ids": dict(paper.ids)}, pages=tuple(pages))
+    return PaperText(**{**own, "ids": dict(paper.ids), "about": dict(paper.about)}, pages=tuple(pages))
 
 
 def digest_of_text(sentences: Iterable[str]) -> str:
@@ -192,6 +194,7 @@ def read_work(folder: Path, work: PaperWork) -> PaperOnDesk:
         n_units=len(paper.units),
         ids=paper_ids,
         year=saved.year,
+        about=dict(paper.about),
         is_pdf=bool(pages),
     )
     write_whole(_path_of_text(folder, read.kept), msgspec.json.encode(saved))

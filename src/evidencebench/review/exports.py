@@ -21,7 +21,7 @@ from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.provenance import require_extra
 from evidencebench.query import Query
 from evidencebench.review.decisions import words_of_decision
-from evidencebench.review.desk import content_as_read
+from evidencebench.review.desk import DeskPaper, content_as_read
 from evidencebench.review.found import paper_of
 from evidencebench.review.table import DeskCell, ReviewTable, verdict_word
 from evidencebench.runs.answers import DecisionAnswer, EvidenceReference
@@ -139,8 +139,20 @@ def _rows(table: ReviewTable) -> list[_SaidCell]:
 
 def _head(row: _SaidCell) -> dict[str, Any]:
     ids, read = row.ids(), row.cell.paper.read
-    of_paper = {"paper": printable(row.cell.paper.file), "title": row.cell.title, "year": read and read.year}
+    about = _about(row.cell.paper)
+    of_paper = {
+        "paper": printable(row.cell.paper.file),
+        "title": row.cell.title,
+        "authors": "; ".join(about.get("authors", ())),
+        "journal": "; ".join(about.get("journal", ())),
+        "year": read and read.year,
+    }
     return {**of_paper, "doi": ids.get("doi"), "pmid": ids.get("pmid"), "question": row.cell.question.text}
+
+
+def _about(paper: DeskPaper) -> Mapping[str, tuple[str, ...]]:
+    """Return what is known of a paper: a list of papers goes before what its file says."""
+    return {**(paper.read.about if paper.read else {}), **paper.about}
 
 
 def decisions_table(table: ReviewTable) -> Table:
@@ -225,7 +237,7 @@ def _ris(table: ReviewTable) -> Exported:
     def noted(rows: Sequence[_SaidCell]) -> NotedPaper:
         read = rows[0].cell.paper.read
         year = read.year if read else None
-        about = rows[0].cell.paper.about
+        about = _about(rows[0].cell.paper)
         return NotedPaper(rows[0].cell.title, rows[0].ids(), year, list(map(note, rows)), about)
 
     return Exported(as_ris(map(noted, _by_paper(_rows(table))), "review --export .ris").encode(), ".ris")

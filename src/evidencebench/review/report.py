@@ -109,7 +109,9 @@ def report_review(table: ReviewTable, resampling: Resampling) -> ReviewReport:
         n_found=sum(cell.found is not None and not cell.error for cell in cells),
         n_decided=sum(cell.decided is not None and cell.decided.is_decided for cell in cells),
         unread={paper.file: paper.read.error for paper in papers if paper.read and paper.read.error},
-        reviewers=tuple(_reviewer(person, answers, len(blind[person])) for person, answers in people.items()),
+        reviewers=tuple(
+            _reviewer(person, answers, len(blind[person])) for person, answers in people.items() if answers
+        ),
         pairs=tuple(_pair(table, by_key, counted, pair, resampling) for pair in combinations(sorted(counted), 2)),
         disputes=tuple(disputes),
         n_elsewhere=sum(key not in by_key for answers in people.values() for key in answers),

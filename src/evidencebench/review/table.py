@@ -91,8 +91,10 @@ class DeskCell:
 class ReviewTable:
     """What people who review are shown, and where what they say is kept."""
 
-    def __init__(self, desk: Desk, decisions: AnswerFolder[DecisionAnswer], *, is_blind: bool = False) -> None:
-        self.desk, self.decisions, self.is_blind = desk, decisions, is_blind
+    def __init__(
+        self, desk: Desk, decisions: AnswerFolder[DecisionAnswer], *, is_blind: bool = False, adjudicator: str = ""
+    ) -> None:
+        self.desk, self.decisions, self.is_blind, self.adjudicator = desk, decisions, is_blind, adjudicator
         columns = range(len(desk.questions))
         self.ids = [f"{row}.{column}" for row in range(len(desk.papers)) for column in columns]
         people = decisions.read_all().values()
@@ -204,21 +206,29 @@ class ReviewTable:
 
     def answer(self, person: str, task_id: str, *, is_agreed: bool = False) -> Mapping[str, object] | None:
         """Return what a person says of a cell, or what was agreed on."""
-        self._require_seen(is_agreed=is_agreed)
+        self._require_seen(person, is_agreed=is_agreed)
         place = self.place(task_id)
         key = self.key(place)
         kept = self.decisions.agreed_on(key) if is_agreed else self.decisions.answer_of(person, key)
         return None if kept is None else shown_answer(task_id, self.as_read_now(place[0], kept))
 
-    def _require_seen(self, *, is_agreed: bool) -> None:
-        if is_agreed and self.is_blind:
-            raise PeopleError("while people work blind, nothing is agreed on; serve the desk without --blind")
+    def _require_seen(self, person: str, *, is_agreed: bool) -> None:
+        if not is_agreed or self.may_resolve(person):
+            return
+        if self.adjudicator:
+            raise PeopleError(f"disputes are resolved by {self.adjudicator}, the adjudicator of this review")
+        raise PeopleError("while people work blind, nothing is agreed on; serve the desk without --blind")
+
+    def may_resolve(self, person: str) -> bool:
+        """Say whether a person resolves disputes, and is shown them: the adjudicator, else all who are not blind."""
+        return person == self.adjudicator if self.adjudicator else not self.is_blind
 
     def others(self, person: str, task_id: str, *, is_agreed: bool = False) -> list[Mapping[str, object]]:
         """Return what others say of a cell, or with ``is_agreed`` all who decided; nothing while blind."""
         place = self.place(task_id)
         key = self.key(place)
-        everybody = {} if self.is_blind else self.decisions.answers_to(key)
+        is_shown = self.may_resolve(person) if is_agreed else not self.is_blind
+        everybody = self.decisions.answers_to(key) if is_shown else {}
         others = {name: answer for name, answer in everybody.items() if name != person}
         if not (is_agreed or (person in everybody and everybody[person].choice)):  # who has decided is shown the others
             return []
@@ -236,7 +246,7 @@ class ReviewTable:
 
     def save(self, person: str, given: DeskAnswer, *, is_agreed: bool = False) -> Mapping[str, object]:
         """Keep what a person says of a cell, on the disk; raises `PeopleError`, also where another tab was faster."""
-        self._require_seen(is_agreed=is_agreed)
+        self._require_seen(person, is_agreed=is_agreed)
         place = self.place(given.id)
         key, paper, question = self.key(place), self.desk.papers[place[0]], self.desk.questions[place[1]]
         if not key or paper.read is None:
@@ -279,7 +289,7 @@ class ReviewTable:
         """Return the cells of which people decide differently, also where something was agreed since."""
         rows: list[Mapping[str, Any]] = []
         shown: dict[str, set[str]] = {}
-        for cell in () if self.is_blind else self.cells():
+        for cell in self.cells() if self.may_resolve(person) else ():
             if cell.decided is not None and cell.decided.differs:
                 agreed = cell.decided.agreed and shown_answer(cell.id, cell.decided.agreed)
                 sides = [

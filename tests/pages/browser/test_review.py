@@ -309,6 +309,7 @@ def test_numbers_words_and_choices_are_answered_with_keys_alone(
         saved(page)
         expect(page.get_by_label("Number in adults")).to_have_value("Tea: 61; Water: 59")
         expect(page.locator("li.is-accepted .cell-quote")).to_contain_text("Randomised")  # the row states them
+        expect(page.locator(".cell-unit[aria-pressed='true']")).to_contain_text("Randomised")
         assert_accessible(page, 390, 1280)
 
         page.keyboard.press("v")

@@ -42,7 +42,7 @@ const DESK = {
   ask: "What does this paper report?",
   text: (task) => task.question.text,
   head: ({ paper, found }) => [
-    h("p.task-context", { tabindex: "0" }, "Paper: ", foreign("b", {}, paper.title || paper.name)),
+    h("p.task-context", { tabindex: "0" }, "Paper: ", foreign("b", {}, paper.title || paper.name), paper.cited && foreign("span", {}, ` ${paper.cited}`)),
     h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), found.chance_words && ` The best sentence is evidence in ${found.chance_words} such cases.`] : "Nothing was found yet: the paper is still to be read."),
   ],
   limit: () => "",
@@ -157,7 +157,8 @@ function tablePage(server) {
     frame.style.setProperty("--columns", news.questions.length);
     frame.replaceChildren(h("table.desk-table", { role: "grid", "aria-label": "Papers and questions", onkeydown: step },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, counted(news.papers.length, "paper")),
-        news.questions.map(({ text }, n) => h("th", { scope: "col" }, h("div", { title: text }, h("small", {}, `${n + 1} `), foreign("span", {}, text)), kindChoice(n))))),
+        news.questions.map(({ text }, n) => h("th", { scope: "col" }, h("div", { title: text }, h("small", {}, `${n + 1} `), foreign("span", {}, text)),
+          h("span.desk-column", {}, kindChoice(n), h("button", { title: "Copies your answers as a column, with the papers", "aria-label": `Copy your answers to question ${n + 1}`, onclick: (event) => copyColumn(n, event.currentTarget) }, "Copy")))))),
       h("tbody", {}, rows.map(({ row }) => row))));
     question.replaceChildren(h("option", { value: "" }, "all questions"), ...news.questions.map(({ text }, n) => h("option", { value: n }, `${n + 1} ${firstWords(text, 60)}`)));
     exports.replaceChildren(...about.formats.map((format) => h("li", {}, h("a", { href: server.link("export", { format }), download: true }, FORMATS[format] ?? format))));
@@ -183,6 +184,15 @@ function tablePage(server) {
     const select = h("select.desk-kind", { "aria-label": `What answers question ${n + 1}`, onchange: change }, kinds.map(({ name, words: text }) => h("option", { value: name }, name === "number" && unit ? `${text}, in ${unit}` : text)));
     select.value = kind;
     return select;
+  }
+
+  // Papers and one's own answers to a question, as a spreadsheet takes them.
+  async function copyColumn(n, button) {
+    const plain = (text) => text.replace(/\s+/g, " ").trim();
+    const lines = found.papers.map(({ name, title }, place) => `${plain(title || name)}\t${plain(found.cells[place][n].said)}`);
+    await navigator.clipboard.writeText(`Paper\t${plain(found.questions[n].text)}\n${lines.join("\n")}\n`);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
   }
 
   // The rows by how sure the best cell is, of all questions or of the chosen one; else as the files are ordered.
@@ -334,10 +344,13 @@ function cellView(server, task, about, on) {
     if (words) Object.assign(words.dataset, { rank: ` found, ${rank}`, strength });
   }
   const pages = pdfPages(server, task, (index) => mark("accepted", index));
+  const units = paper.units.map((unit, n) => unitButton(unit, paper.sentences.length + n));
+  const beside = units.length > 0 && h("details.cell-units", { open: task.question.kind === "number" },
+    h("summary", {}, `Tables, captions and notes (${units.length})`), h("ul", { role: "list" }, units.map((unit) => h("li", {}, unit))));
   const modes = [["answer", "Answer"], ["text", "Text"], ...(pages.length ? [["pdf", "PDF"]] : [])].map(([mode, words]) =>
     [mode, h("button", { class: `mode-${mode}`, "aria-pressed": "false", onclick: () => turnTo(mode) }, words)]);
   const element = h("div.cell-paper", {},
-    h("div.cell-modes", { role: "group", "aria-label": "What is shown", "data-n": modes.length }, modes.map(([, button]) => button)), text.element, h("div.pdf", {}, pages));
+    h("div.cell-modes", { role: "group", "aria-label": "What is shown", "data-n": modes.length }, modes.map(([, button]) => button)), text.element, beside, h("div.pdf", {}, pages));
   const answer = answerPart(task, { value: on.value, decide, take });
   const rows = [...offered.values()].map(markRow);
   const listName = task.found?.are_nearest ? "Nearest sentences" : "Found sentences";
@@ -404,6 +417,12 @@ function cellView(server, task, about, on) {
     on.change({ ...rest, ...without });
   }
 
+  // A row of a table, a caption or a note: a click accepts it; once it has the focus, its values are offered.
+  function unitButton({ text: words, name }, index) {
+    return h("button.cell-unit", { "aria-pressed": "false", "data-index": index, onclick: () => mark("accepted", index), onfocus: () => reach(index) },
+      h("b", {}, name), " ", foreign("span", {}, words.replace(`${name.split(",")[0]}. `, "")));
+  }
+
   // What others say is told once the person has decided.
   function showOthers(said) {
     others.hidden = said.length === 0;
@@ -433,6 +452,7 @@ function cellView(server, task, about, on) {
       row.className = classOf(sentence);
     }
     text.showPicked(accepted);
+    for (const unit of units) unit.ariaPressed = accepted.includes(Number(unit.dataset.index));
     buttons.forEach((button, index) => button.classList.toggle("is-rejected", rejected.includes(index)));
     for (const rect of element.querySelectorAll("rect")) rect.setAttribute("class", classOf(Number(rect.dataset.index)));
   }
@@ -561,7 +581,8 @@ function disputesPage(server) {
   async function show({ id = null }, about) {
     const disputes = await server.disputes().catch((error) => { body.replaceChildren(h("p.people-error", { role: "alert" }, error.message)); });
     if (!disputes) return;
-    const none = about.is_blind ? "You work blind: they are shown once the desk is served without --blind." : "There is none.";
+    const isOther = about.adjudicator && about.adjudicator !== server.name();
+    const none = isOther ? `${about.adjudicator} resolves them, and alone is shown them.` : about.is_blind && !about.adjudicator ? "You work blind: they are shown once the desk is served without --blind." : "There is none.";
     body.replaceChildren(h("h1", {}, "Cells on which people differ"),
       h("p.people-note", {}, disputes.length ? "Take one of the answers, or open the cell to give another. What is agreed on stands in a file of its own, and changes nobody’s answer." : none),
       h("ol.queue.disputes", {}, disputes.map((one) => item(one, about))));

@@ -25,9 +25,9 @@ from evidencebench.review.values import offered_by_sentence, offered_by_unit
 _MOST_PICTURES = 48
 
 
-def review_tasks(desk: Desk, *, is_blind: bool) -> TaskApp:
+def review_tasks(desk: Desk, *, is_blind: bool, adjudicator: str = "") -> TaskApp:
     decisions = decision_folder(desk.folder)
-    table = ReviewTable(desk, decisions, is_blind=is_blind)
+    table = ReviewTable(desk, decisions, is_blind=is_blind, adjudicator=adjudicator)
     own = TaskKind(
         shape=DeskAnswer,
         is_new=lambda person: not decisions.answers_of(person),
@@ -54,6 +54,7 @@ def review_tasks(desk: Desk, *, is_blind: bool) -> TaskApp:
             "kind": "review",
             "title": f"Review of {desk.folder.parent.resolve().name}",
             "is_blind": is_blind,
+            "adjudicator": adjudicator,
             "decisions": [{"name": name, "words": words} for name, words in DECISIONS.items()],
             "kinds": [{"name": name, "words": words} for name, words in KIND_WORDS.items()],
             "formats": [] if is_blind else list(EXPORTS),
@@ -101,6 +102,7 @@ def _pages_record(text: PaperText) -> Mapping[str, object]:
     places = [[[box.page, *text.pages[box.page - 1].shown(box)] for box in boxes] for boxes in text.boxes]
     return {
         **text_record(text.paper),
+        "cited": cited(text.about, text.year),
         "units": [{"text": unit.text, "name": unit.name} for unit in text.units],
         "pages": [page.size for page in text.pages],
         "boxes": {str(index): boxes for index, boxes in enumerate(places) if boxes},
@@ -124,6 +126,13 @@ def _told(finding: Finding) -> Mapping[str, object]:
     lines = [telling.summary(finding), *finding.paper.warnings]
     are_nearest = finding.verdict in telling.NEAR
     return {"summary": " ".join(lines), "chance_words": chance, "are_nearest": are_nearest, "evidence": evidence}
+
+
+def cited(about: Mapping[str, Sequence[str]], year: int | None) -> str:
+    """Return authors, journal and year in a few words, as far as they are known."""
+    authors = [author.partition(",")[0] for author in about.get("authors", ())]
+    named = f"{authors[0]} et al." if len(authors) > 2 else " and ".join(authors)  # noqa: PLR2004 - as it says
+    return ", ".join(filter(None, (named, *about.get("journal", ())[:1], str(year or ""))))
 
 
 def _pictures(desk: Desk) -> Callable[[str, Mapping[str, str]], Response]:
