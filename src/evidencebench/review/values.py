@@ -100,7 +100,7 @@ def offered_by_sentence(text: str, question: ReviewQuestion) -> list[str]:
 
     >>> question = ReviewQuestion(text="How many adults were randomised?", kind="number")
     >>> offered_by_sentence("In 2004, we randomised 120 adults, 61 in the tea group.", question)
-    ['120 adults', '2004', 'tea: 61']
+    ['120 adults', 'tea: 61', '2004']
     """
     asked = {word.casefold() for word in topic_words(question.text)}
     ranked: dict[str, int] = {}  # what fits, what may, and years

@@ -73,7 +73,9 @@ def test_papers_are_sorted_and_filtered_by_verdict_and_words(page: Page, tmp_pat
     expect(rows).to_have_count(1)
 
 
-def test_words_that_the_browser_finds_open_their_paper_and_print_shows_what_is_open(page: Page, tmp_path: Path) -> None:
+def test_words_that_the_browser_finds_open_their_paper_and_print_has_what_was_found_in_all(
+    page: Page, tmp_path: Path
+) -> None:
     page.goto(
         f"{_page_file(tmp_path).as_uri()}#:~:text=lowered%20pressure%20in%20cats"
     )  # opens what find-in-page opens
@@ -81,7 +83,8 @@ def test_words_that_the_browser_finds_open_their_paper_and_print_shows_what_is_o
     expect(section).to_contain_text("lowered pressure in cats.")
     expect(page.locator("main")).to_have_class("is-live is-beside")
     page.emulate_media(media="print")
-    expect(section).to_have_count(1)
+    expect(section).to_have_count(3)
+    expect(page.locator("article:visible")).to_have_count(1)  # the text of the paper that is open
     expect(page.locator(".filters")).to_be_hidden()
     assert page.locator(".answers").evaluate("(one) => one.scrollWidth <= one.clientWidth")
     page.emulate_media(media="screen")
