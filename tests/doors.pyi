@@ -689,6 +689,7 @@ from evidencebench.review.questions import ReviewQuestion as ReviewQuestion
 from evidencebench.review.questions import guessed_kind as guessed_kind
 from evidencebench.review.questions import question_from as question_from
 from evidencebench.review.questions import read_questions as read_questions
+from evidencebench.review.values import as_number as as_number
 from evidencebench.review.values import offered_by_sentence as offered_by_sentence
 from evidencebench.review.values import offered_by_unit as offered_by_unit
 from evidencebench.review.values import values_in as values_in

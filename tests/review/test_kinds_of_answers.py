@@ -169,3 +169,23 @@ def test_authors_and_journal_come_from_the_file_and_go_out_again(tmp_path: Path)
     ris = export(table, "ris").content.decode()
     assert ris.count("AU  - ") == 3
     assert "VL  - 7" in ris
+
+
+def test_papers_are_assigned_by_turns_and_stay_with_their_reviewers(tmp_path: Path, command: Command) -> None:
+    folder = make_folder(tmp_path / "papers", n_papers=2)
+    filled(folder, "bm25", questions=QUESTIONS)
+    assert command(f"review {folder} --report --assign Ada,Bo,Cy").code == 0
+    path = folder / "evidencebench-review" / "assigned.csv"
+    first = list(csv.reader(path.read_text().splitlines()))
+    assert first[0] == ["paper", "reviewer"]
+    by_paper = {paper: [name for one, name in first if one == paper] for paper, _ in first[1:]}
+    assert list(by_paper.values()) == [["Ada", "Bo"], ["Cy", "Ada"], ["Bo", "Cy"], ["Ada", "Bo"]]
+    (folder / "another.txt").write_text("Tea was drunk.\n")
+    assert command(f"review {folder} --report --assign Dan").code == 0
+    again = list(csv.reader(path.read_text().splitlines()))
+    assert (again[: len(first)], again[-1]) == (first, ["another.txt", "Dan"])
+    queue: Any = filled(folder, "bm25", questions=QUESTIONS).queue("Ada")
+    assert next(one["assigned"] for one in queue["papers"] if one["name"] == "another.txt") == ("Dan",)
+
+    path.write_text("who,what\n")
+    assert "line 1: expected the columns paper, reviewer" in command(f"review {folder} --report").err

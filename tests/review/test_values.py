@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import PeopleError, ReviewQuestion, Unit, UnitKind, offered_by_sentence, offered_by_unit, values_in
+from doors import (
+    PeopleError,
+    ReviewQuestion,
+    Unit,
+    UnitKind,
+    as_number,
+    offered_by_sentence,
+    offered_by_unit,
+    values_in,
+)
 
 HOW_MANY = ReviewQuestion(text="How many adults were randomised?", kind="number")
 DOSE = ReviewQuestion(text="What dose was given?", kind="number", unit="mg")
@@ -18,6 +27,7 @@ FUNDER = ReviewQuestion(text="Who funded it?", kind="text")
         ("120", "120", "", ""),
         (" 1,200 adults ", "1,200", "adults", ""),
         ("1 200", "1 200", "", ""),
+        ("49,7 (7,5)", "49,7", "", "(7,5)"),
         ("12 of 100", "12 of 100", "", ""),
         ("-3.1 mmHg (95% CI 1 to 5)", "-3.1", "mmHg", "(95% CI 1 to 5)"),
         ("\u22120.8 \u00b1 0.2", "\u22120.8", "", "\u00b1 0.2"),
@@ -28,6 +38,14 @@ FUNDER = ReviewQuestion(text="Who funded it?", kind="text")
 def test_a_number_has_its_unit_and_what_stands_beside_it(typed: str, value: str, unit: str, beside: str) -> None:
     (found,) = values_in(typed, HOW_MANY)
     assert (found.value, found.unit, found.beside, found.arm) == (value, unit, beside, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("1,200", 1200), ("49,7", 49.7), ("1 200.5", 1200.5), ("\u22120\u00b78", -0.8), ("12 of 100", 12)],
+)
+def test_a_value_is_a_number_however_it_is_written(value: str, number: float) -> None:
+    assert as_number(value) == number
 
 
 def test_each_arm_has_its_number() -> None:
@@ -67,7 +85,7 @@ def test_a_sentence_offers_its_numbers_with_their_arms_those_of_the_question_fir
 
 
 def test_a_row_of_a_table_offers_each_cell_with_the_head_of_its_column() -> None:
-    text = "Table 2. Outcomes. Pain (VAS). Tea (n = 45): -5.16 (2.33); Water (n = 49): 4.43 \u00b1 1.9; P: NS"
+    text = "Table 2. Outcomes. Pain (VAS). Tea (n = 45): -5.16 (2.33); Water (n = 49): 4.43 \u00b1 1.9; P: 0,04"
     row = Unit(kind=UnitKind.TABLE_ROW, text=text, label="Table 2", row=1)
     assert offered_by_unit(row, HOW_MANY) == ["Tea (n = 45): -5.16 (2.33)", "Water (n = 49): 4.43 \u00b1 1.9"]
 

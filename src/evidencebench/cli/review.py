@@ -19,6 +19,7 @@ from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.files.atomic import write_whole
 from evidencebench.papers.fetching import DESK_NAME
+from evidencebench.review.assignments import assign
 from evidencebench.review.decisions import decision_folder
 from evidencebench.review.desk import DeskPaper, exported_names, note_export, open_desk
 from evidencebench.review.exports import SUFFIXES, export
@@ -45,6 +46,9 @@ def review(
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
     is_blind: Annotated[bool, option("--blind", "Show nobody what others decide.")],
+    reviewers: Annotated[
+        str, option("--assign NAMES", "Give each paper to two of these reviewers, by turns, such as Ada,Bo,Cy.")
+    ] = "",
     adjudicator: Annotated[
         str, option("--adjudicator NAME", "Who alone resolves disputes, and sees them, also with --blind.")
     ] = "",
@@ -73,6 +77,7 @@ def review(
     Reviewers see each other's answer to a cell once they have given their own; with
     --blind, not at all. --report says how they agree, and on what they differ. On
     these cells they agree in the page Disputes, or --adjudicator resolves them.
+    --assign notes in FOLDER/evidencebench-review/assigned.csv who answers what.
 
     \b
     .csv .xlsx  a row a cell; .xlsx also a row a paper, and an accepted sentence
@@ -84,7 +89,7 @@ def review(
     \b
     Examples:
       evidencebench review papers --questions questions.txt --open
-      evidencebench review papers --blind --adjudicator Cy
+      evidencebench review papers --blind --assign Ada,Bo --adjudicator Cy
       evidencebench review papers --report
       evidencebench review papers --export review.xlsx --export review.json
     """
@@ -100,6 +105,8 @@ def review(
         refuse_existing(file, overwrite=overwrite, option="--export", no_stream="has what was decided")
     papers = papers_of(folder, questions)
     desk = open_desk(folder, papers, questions, system_key(system))
+    if reviewers:
+        assign(desk.folder, (paper.file for paper in papers), reviewers.split(","))
     if is_report or exports:
         table = ReviewTable(desk, decision_folder(desk.folder))
         for file in exports:

@@ -4,6 +4,7 @@ In reading order:
 
 * `questions`: What is asked of every paper, and what an answer to it is
 * `values`: Numbers, one for each arm, and words: typed, and offered by a sentence or a row
+* `assignments`: Which reviewers a paper is assigned to
 * `found`: What systems answer to a paper and a question
 * `desk`: Papers, questions and what was found, in journals; filled in the background, and gone on with after a stop
 * `decisions`: What people decide, in journals, and what counts of it

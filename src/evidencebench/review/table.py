@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from evidencebench.errors import DataError, PeopleError
 from evidencebench.execution.finding import PaperVerdict
 from evidencebench.execution.findings import best_chance, is_reported
+from evidencebench.review.assignments import read_assigned
 from evidencebench.review.decisions import (
     CHOICES_OF,
     DECISIONS,
@@ -95,6 +96,7 @@ class ReviewTable:
         self, desk: Desk, decisions: AnswerFolder[DecisionAnswer], *, is_blind: bool = False, adjudicator: str = ""
     ) -> None:
         self.desk, self.decisions, self.is_blind, self.adjudicator = desk, decisions, is_blind, adjudicator
+        self.assigned = read_assigned(desk.folder)
         columns = range(len(desk.questions))
         self.ids = [f"{row}.{column}" for row in range(len(desk.papers)) for column in columns]
         people = decisions.read_all().values()
@@ -173,6 +175,7 @@ class ReviewTable:
                 "n_sentences": (paper.read and paper.read.n_sentences) or None,
                 "error": (paper.read and paper.read.error) or None,
                 "is_pdf": bool(paper.read and paper.read.is_pdf),
+                "assigned": self.assigned.get(paper.file, ()),
             }
             for paper in desk.papers
         ]

@@ -10,7 +10,9 @@ from evidencebench.review.questions import ReviewQuestion
 from evidencebench.runs.answers import ArmValue
 from evidencebench.systems.relevance import topic_words
 
-_NUMBER = r"[-\u2212+]?(?:(?:\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?:[.\u00b7]\d+)?|[.\u00b7]\d+)"
+_NUMBER = (  # 1,200 and 1 200 are thousands; 49,7 is a decimal
+    r"[-\u2212+]?(?:(?:\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?:[.\u00b7]\d+|,\d{1,2}(?!\d))?|[.\u00b7]\d+)(?![.,\u00b7]?\d)"
+)
 _BESIDE = rf"\u00b1\s?{_NUMBER}|\([^;]*\)"  # the spread of a number
 _WRITTEN = re.compile(
     rf"(?P<value>{_NUMBER})(?:\s+of\s+(?P<whole>{_NUMBER}))?\s*"
@@ -60,8 +62,8 @@ def _number(text: str, unit: str) -> ArmValue:
 def as_number(value: str) -> float:
     """Return the first number of a value that was checked."""
     found = re.match(_NUMBER, value)
-    digits = re.sub("[, ]", "", found[0]) if found else "nan"
-    return float(digits.replace("\u2212", "-").replace("\u00b7", "."))
+    digits = re.sub(r"[, ](?=\d{3}(?!\d))", "", found[0]) if found else "nan"
+    return float(digits.replace("\u2212", "-").replace("\u00b7", ".").replace(",", "."))
 
 
 def words_of(values: Sequence[ArmValue]) -> str:
@@ -91,6 +93,7 @@ _ARM = re.compile(
 )
 _CHANCE = re.compile(r"\bp\s*[<>=]\s*$", re.IGNORECASE)
 _CELL = re.compile(rf"{_NUMBER}(?:\s?%)?(?:\s*(?:{_BESIDE}))?")
+_P_VALUE = re.compile(r"p\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _LEVEL = re.compile(r"\s?% (?:ci|confidence)", re.IGNORECASE)
 
@@ -146,5 +149,5 @@ def _cells_of(row: str) -> Iterator[str]:
         head, _, cell = part.rpartition(": ")
         head = head.rpartition(". ")[2].replace(";", ",")
         found = _CELL.match(cell)
-        if found and head:
+        if found and head and not _P_VALUE.match(head):
             yield f"{head}: {found[0]}"

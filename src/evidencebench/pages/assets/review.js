@@ -17,7 +17,7 @@ const isAnswered = ({ decision, written }) => Boolean(decision || written.trim()
 const isUndecided = ({ decision, status }) => !decision && status === "found";
 const SHOWN = { // choice -> [words, whether a cell is meant]
   all: ["all cells", () => true], undecided: ["undecided", isUndecided], decided: ["decided", ({ decision }) => decision],
-  disputed: ["disputed", ({ disputed }) => disputed], changed: ["changed", ({ changed }) => changed],
+  mine: ["assigned to me", (_, isMine) => isMine], disputed: ["disputed", ({ disputed }) => disputed], changed: ["changed", ({ changed }) => changed],
 };
 
 // "#/review" is the table, "#/review/17.3" a cell of it, "#/agreed" the disputes, "#/agreed/17.3" one of them.
@@ -100,7 +100,7 @@ function tablePage(server) {
     { keys: ["↑", "↓", "←", "→"], name: "go to the cell beside", run: () => {} },
     { keys: ["Home", "End"], name: "go to the first, the last question; with Ctrl to the first, the last cell", run: () => {} },
     { keys: ["Enter"], on: "a", name: "open the cell", run: () => document.activeElement.click() },
-    { keys: ["u"], name: "next undecided cell", run: () => focusAt(...(nextUndecided(found, current) ?? current)) },
+    { keys: ["u"], name: "next undecided cell", run: () => focusAt(...(nextUndecided(found, current, isMine) ?? current)) },
     { keys: ["/"], name: "filter by words", run: () => words.focus() },
   ]);
   element.append(
@@ -144,7 +144,7 @@ function tablePage(server) {
   // The id of the next cell to decide, after another.
   async function next(id, about) {
     await refresh(about);
-    return (found && nextUndecided(found, id.split(".").map(Number)))?.join(".") ?? null;
+    return (found && nextUndecided(found, id.split(".").map(Number), isMine))?.join(".") ?? null;
   }
 
   function build(news, about) {
@@ -186,6 +186,12 @@ function tablePage(server) {
     return select;
   }
 
+  // Whether the person answers of a paper: it is assigned to the person, or to nobody.
+  function isMine(place) {
+    const { assigned } = found.papers[place];
+    return assigned.length === 0 || assigned.includes(found.person);
+  }
+
   // Papers and one's own answers to a question, as a spreadsheet takes them.
   async function copyColumn(n, button) {
     const plain = (text) => text.replace(/\s+/g, " ").trim();
@@ -221,10 +227,10 @@ function tablePage(server) {
   }
 
   function drawPaper(place) {
-    const { name, title, n_sentences: n, error, is_pdf: isPdf } = found.papers[place];
+    const { name, title, n_sentences: n, error, is_pdf: isPdf, assigned } = found.papers[place];
     const decided = found.cells[place].filter(({ decision }) => decision).length;
     const row = rows[place];
-    const facts = [wide(`${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `), `${decided} of ${found.questions.length} decided`];
+    const facts = [wide(`${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `), `${decided} of ${found.questions.length} decided`, assigned.length > 0 && ` · ${assigned.join(", ")}`].filter(Boolean);
     const silent = found.cells[place].map((cell, n) => [cell, n]).filter(([cell]) => isUndecided(cell) && cell.verdict === "none found" && !cell.accepted && !cell.note).map(([, n]) => n);
     const decideAll = silent.length > 1 && h("button.desk-silent", { title: "Decides these cells at once", onclick: () => decideSilent(place, silent) }, `${silent.length} “none found”: not reported`);
     row.head.replaceChildren(...[foreign("b", { title }, title || name), error ? foreign("small", { class: "people-error", title: error }, error) : h("small", {}, facts), decideAll].filter(Boolean));
@@ -259,7 +265,7 @@ function tablePage(server) {
     let n = 0;
     frame.querySelectorAll("thead th:not(:first-child)").forEach((head, column) => { head.hidden = !isAsked(column); });
     rows.forEach(({ row, links, words: text }, place) => {
-      const meant = links.map((link, column) => isAsked(column) && Boolean(isMeant(found.cells[place][column])));
+      const meant = links.map((link, column) => isAsked(column) && Boolean(isMeant(found.cells[place][column], isMine(place))));
       links.forEach((link, column) => {
         link.parentElement.hidden = !isAsked(column);
         link.classList.toggle("is-far", !meant[column]);
@@ -300,11 +306,11 @@ function tablePage(server) {
   }
 }
 
-// The next cell, in the order of the table, that the person has not decided; after the last one follows the first.
-function nextUndecided({ cells, questions: { length } }, [paper, question]) {
+// The next cell, in the order of the table, that the person is to decide and has not; after the last one follows the first.
+function nextUndecided({ cells, questions: { length } }, [paper, question], isMine) {
   const flat = cells.flat();
   const begin = paper * length + question + 1;
-  const step = flat.findIndex((_, n) => isUndecided(flat[(begin + n) % flat.length]));
+  const step = flat.findIndex((_, n) => isMine(Math.floor(((begin + n) % flat.length) / length)) && isUndecided(flat[(begin + n) % flat.length]));
   const at = (begin + step) % flat.length;
   return step < 0 ? null : [Math.floor(at / length), at % length];
 }
