@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -42,8 +42,11 @@ class ReviewQuestion:
     kind: AnswerKind
     unit: str = ""  # of a number; empty: any
     choices: tuple[str, ...] = ()
+    is_guessed: bool = field(default=False, compare=False)  # the kind, so that it is not written down
 
     def __str__(self) -> str:
+        if self.is_guessed:
+            return self.text
         beside = f" in {self.unit}" if self.unit else f": {' | '.join(self.choices)}" if self.choices else ""
         return f"{self.text} [{self.kind}{beside}]"
 
@@ -70,7 +73,7 @@ def question_from(line: str) -> ReviewQuestion:
     found = _ANSWER.search(line)
     text = " ".join((line[: found.start()] if found else line).split())
     if not found:
-        return ReviewQuestion(text=text, kind=guessed_kind(text))
+        return ReviewQuestion(text=text, kind=guessed_kind(text), is_guessed=True)
     name, mark, beside = found[1].lower(), found[2] or "", " ".join((found[3] or "").split())
     kind = next(kind for kind in get_args(AnswerKind) if kind == name)
     choices = tuple(one.strip() for one in re.split(r"[|;]" if re.search("[|;]", beside) else ",", beside))
@@ -135,4 +138,4 @@ def with_kind(question: ReviewQuestion, kind: AnswerKind) -> ReviewQuestion:
         raise UnreadableError(
             f"write the choices behind the question in questions.txt: {question.text} [choice: one | another]"
         )
-    return replace(question, kind=kind)
+    return replace(question, kind=kind, is_guessed=False)
