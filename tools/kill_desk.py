@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -29,12 +30,12 @@ from typing import Any, NamedTuple
 
 from evidencebench.data.sample import load_sample
 from evidencebench.query import Kind
-from evidencebench.review.decisions import DECISIONS
+from evidencebench.review.decisions import CHOICES_OF
 
 REVIEWERS = ("Ada", "Grace")
 TIMEOUT = 60
 LEAST_SAVES = 4  # before a kill
-_SAID = ("decision", "accepted", "note", "revision")
+_SAID = ("decision", "written", "accepted", "note", "revision")
 N_SENTENCES = 180  # of a paper, as the benchmark's have
 
 
@@ -114,7 +115,8 @@ def make_papers(folder: Path, n_papers: int, n_questions: int, chance: Random) -
     questions = folder.parent / "questions.txt"
     asked = list(dict.fromkeys(instance.query.hypothesis for instance in sample))
     asked += [f"{text} In women." for text in asked]
-    questions.write_text("\n".join(asked[:n_questions]) + "\n")
+    kinds = cycle(("effect", "number"))
+    questions.write_text("".join(f"{text} [{kind}]\n" for text, kind in zip(asked[:n_questions], kinds, strict=False)))
     return questions
 
 
@@ -127,9 +129,11 @@ def decide(
         key = person, cell
         before = kept.saved.get(key, {"revision": 0})
         accepted = sorted(chance.sample(range(20), 3))
+        is_number = int(cell.partition(".")[2]) % 2 == 1
         answer = {
             "task": cell,
-            "decision": chance.choice(list(DECISIONS)),
+            "decision": "" if is_number else chance.choice(CHOICES_OF["effect"]),
+            "written": f"tea: {chance.randrange(100)}; water: 59" if is_number else "",
             "accepted": accepted,
             "note": "x" * chance.randrange(200),
             "revision": before["revision"] + 1,

@@ -286,7 +286,7 @@ class ReviewTable:
         )
         kept = (self.decisions.agree if is_agreed else self.decisions.save)(person, decision)
         self.desk.touch(paper.read.text, question.text)
-        return {**shown_answer(given.id, kept), "others": self.others(person, given.id, is_agreed=is_agreed)}
+        return shown_answer(given.id, kept)
 
     def disputes(self, person: str) -> list[Mapping[str, Any]]:
         """Return the cells of which people decide differently, also where something was agreed since."""

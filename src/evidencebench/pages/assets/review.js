@@ -375,7 +375,7 @@ function cellView(server, task, about, on) {
   turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
   const begin = () => (rows[0]?.quote ?? answer.element.querySelector("button, input")).focus({ preventScroll: true });
   showOthers(task.others);
-  return { element, side, show, begin, saved: (kept) => showOthers(kept.others ?? []), commands: [
+  return { element, side, show, begin, saved: askOthers, commands: [
     ...answer.commands,
     ...stepKeys(["j"], ["k"], "found sentence", step),
     ...[["a", "accepted", "accept the sentence, or take that back"], ["r", "rejected", "reject it, or take that back"]].map(([key, how, name]) =>
@@ -430,6 +430,12 @@ function cellView(server, task, about, on) {
   }
 
   // What others say is told once the person has decided.
+  async function askOthers() {
+    if (about.is_blind || task.others.length > 0 || !isAnswered(on.value())) return;
+    const found = await server.task("review", task.id).catch(() => null);
+    if (found) showOthers(found.task.others);
+  }
+
   function showOthers(said) {
     others.hidden = said.length === 0;
     others.replaceChildren(...said.map((one) => h("li", {}, saidBy(one, about))));
