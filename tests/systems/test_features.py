@@ -197,7 +197,7 @@ FILLED = [
     *(("p", " ", "1"), ("p value", " ", "1"), ("p-value", "s", "1"), ("", "(", "1"), ("", "9", ""), ("", "?", "1")),
     *(("a", " ", "b"), ("a", "-", "b"), ("", "-", "!"), ("", "a", ""), ("", "i", ""), ("", "\n", "")),
 ]
-LESS = 1 if IS_THOROUGH else 4 * SHORTER
+LESS = 2 if IS_THOROUGH else 4 * SHORTER
 LONGEST = [start + one * (1_000_000 // LESS) + end for start, one, end in FILLED]
 
 
