@@ -86,6 +86,20 @@ def test_a_desk_that_was_stopped_within_a_line_goes_on(tmp_path: Path) -> None:
     assert [without_time(line) for line in findings(folder)] == [without_time(line) for line in whole]
 
 
+def test_a_cell_that_failed_is_asked_again(tmp_path: Path) -> None:
+    folder, is_well = make_folder(tmp_path / "papers"), tmp_path / "well"
+    (tmp_path / "moody.py").write_text(
+        f"from pathlib import Path\nclass Moody:\n    def rank(self, query, brief):\n"
+        f"        assert Path({str(is_well)!r}).exists(), 'not today'\n        return [1]\n"
+    )
+    system = f"{tmp_path / 'moody.py'}:Moody"
+    place = (1, 0)
+    assert "not today" in filled(folder, system).desk.found(*place).error
+    is_well.touch()
+    found = filled(folder, system).desk.found(*place)
+    assert (found.error, found.found is not None) == ("", True)
+
+
 def test_another_system_fills_it_anew_and_the_table_says_what_changed(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "papers")
     assert {cell["changed"] for cell in cells(filled(folder)).values()} == {""}
@@ -96,6 +110,17 @@ def test_another_system_fills_it_anew_and_the_table_says_what_changed(tmp_path: 
     headers = [json.loads(file.read_text().splitlines()[0]) for file in files_of_systems(folder)]
     assert {header["role"] for header in headers} == {"system"}
     assert sorted(re.split(r"\W", header["name"])[0] for header in headers) == ["bm25", "finder"]
+
+
+def test_of_several_systems_before_the_last_one_is_told(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    for system in ("lead", "bm25"):  # the files of which are read in the order of the alphabet
+        filled(folder, system)
+    place = (1, 0)
+    last = filled(folder, "bm25").desk.found(*place).found
+    before = filled(folder, "random").desk.found(*place).before
+    assert last is not None
+    assert before == last
 
 
 def test_a_change_is_told_since_a_stamp(tmp_path: Path) -> None:

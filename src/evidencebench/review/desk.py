@@ -214,7 +214,7 @@ def worker(
         read = item.known or read_work(folder, item)
         if not read.text:
             return item, read, []
-        paper, at = read_text_of(folder, read.kept).paper, utc_now().isoformat(timespec="seconds")
+        paper, at = read_text_of(folder, read.kept).paper, utc_now().isoformat(timespec="milliseconds")
         open_questions = [one for one in item.questions if cell_key(read.text, one) not in item.answered]
         return item, read, [found_in(paper, read.text, question, asked, at=at) for question in open_questions]
 
