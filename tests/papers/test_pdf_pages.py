@@ -71,3 +71,23 @@ def test_show_and_find_tell_what_was_not_read(tmp_path: Path) -> None:
     assert f"warning: {path}: {told}" in shown.stderr
     found = CliRunner().invoke(cli, ["find", "The tea lowered the pressure.", str(path), "-k", "1"])
     assert told in " ".join(found.output.split())
+
+
+def test_a_sentence_is_shown_on_its_own_page_where_its_paragraph_begins_on_the_one_before(tmp_path: Path) -> None:
+    sheet = Sheet()
+    sheet.line(72, 90, "Results", size=16)
+    begun = (
+        "Blood pressure was lower with tea. The second sentence begins on the first page, and goes on for a while to be"
+    )
+    sheet.paragraph(72, 640, f"Nurses took all of the measures with care in all of the groups. {begun}")
+    sheet.end_page()
+    sheet.paragraph(
+        72, 72, "over on the second page, where it ends. The last sentence stands wholly on the second page."
+    )
+    path = tmp_path / "tea.pdf"
+    path.write_bytes(sheet.pdf())
+    (paper,) = json.loads(CliRunner().invoke(cli, ["papers", "show", str(path), "--json"]).stdout)
+    last = paper["sentences"][-1]
+    assert last["text"].startswith("The last sentence")
+    assert last["page"] == 2
+    assert last["paragraph"] == paper["sentences"][-2]["paragraph"]
