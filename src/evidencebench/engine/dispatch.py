@@ -116,10 +116,12 @@ class _Dispatch:
         except queue.Empty:
             return
         self.n_running -= 1
+        # Where a worker's death takes the others with it, only what is worked on alone can be to blame.
+        was_alone = self._is_careful or not self._pool.share_memory_of_machine
         self._is_careful = False
         error = future.exception()
         if error is not None:
-            yield from self._bury(batch, error)
+            yield from self._bury(batch, error, was_alone=was_alone)
             return
         fitting = int(len(batch) * _BATCH_SECONDS / max(seconds, 1e-9))
         self._size = max(1, min(fitting, 2 * self._size, self._most_in_batch))
@@ -129,12 +131,12 @@ class _Dispatch:
         for (number, item), (result, failure) in zip(batch, replies, strict=True):
             yield Outcome(number, item, result, failure)
 
-    def _bury(self, batch: list[_Numbered], error: BaseException) -> Iterator[Outcome[Any, Any]]:
+    def _bury(self, batch: list[_Numbered], error: BaseException, *, was_alone: bool) -> Iterator[Outcome[Any, Any]]:
         """Note what a dead worker had, to be tried again; yield the outcome of an item that two workers died of."""
         death = self._pool.death(error)
         if death is None:
             raise error
-        if len(batch) == 1 and death.is_blamed:
+        if len(batch) == 1 and death.is_blamed and was_alone:
             number, item = batch[0]
             if number in self._died_alone:
                 yield Outcome(number, item, error=WorkerError(f"two workers died that had nothing else to do: {death}"))
