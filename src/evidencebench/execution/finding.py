@@ -187,21 +187,18 @@ def found_sentence(
     paper: Paper, number: int, question: ParsedQuestion, chance: float | None, direction: ReportedDirection | None
 ) -> FoundSentence:
     """Return a sentence of a paper, or the unit whose number follows the sentences', as it was found."""
-    stance = stance_of(direction, question)
-    if number < len(paper.sentences):
-        return FoundSentence(
-            sentence=number,
-            text=paper.sentences[number],
-            kind=paper.kinds[number],
-            place=paper.place(number),
-            span=paper.spans[number],
-            chance=chance,
-            direction=direction,
-            stance=stance,
-        )
-    unit = paper.units[number - len(paper.sentences)]
+    line = paper.line(number)
     return FoundSentence(
-        sentence=number, text=unit.text, kind=unit.kind, place=unit.place, label=unit.label, row=unit.row, chance=chance
+        sentence=number,
+        text=line.text,
+        kind=line.kind,
+        place=line.place,
+        span=line.span,
+        label=line.label,
+        row=line.row,
+        chance=chance,
+        direction=direction,
+        stance=stance_of(direction, question),
     )
 
 

@@ -438,14 +438,14 @@ def ids_of_article(article: Element) -> dict[str, str]:
 
 def _about(article: Element, meta: Element) -> dict[str, tuple[str, ...]]:
     """Return the authors, the journal and its volume, as far as the file names them."""
-    journal = (article.child("front") or meta).all("journal-title")
-    volume = (child for child in meta.elements if child.tag == "volume")
+    journal = next((article.child("front") or meta).all("journal-title"), None)
+    volume = meta.child("volume")
     found = {
         "authors": [
             _person(contrib) for group in meta.elements if group.tag == "contrib-group" for contrib in _authors(group)
         ],
-        "journal": [title.text.strip() for title in journal][:1],
-        "volume": [number.text.strip() for number in volume][:1],
+        "journal": [] if journal is None else [journal.text.strip()],
+        "volume": [] if volume is None else [volume.text.strip()],
     }
     named = {name: tuple(filter(None, texts)) for name, texts in found.items()}
     return {name: texts for name, texts in named.items() if texts}

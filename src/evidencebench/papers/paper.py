@@ -77,6 +77,18 @@ class PageBox(NamedTuple):
     top: float
 
 
+class PaperLine(NamedTuple):
+    """A sentence or a unit, and where it stands; only a sentence has a span, only a unit what names it."""
+
+    text: str
+    kind: Kind | UnitKind
+    place: Place
+    span: SourceSpan | None = None
+    label: str = ""
+    row: int | None = None
+    unit: str = ""  # its label and row, or its kind
+
+
 Part = Literal["title", "abstract", "body"]
 
 
@@ -151,6 +163,14 @@ class Paper:
         """Return where a sentence stands, with its own page: in a PDF, its paragraph may begin on the page before."""
         place, boxes = self.places[index], self.boxes[index] if self.boxes else ()
         return replace(place, page=boxes[0].page) if boxes else place
+
+    def line(self, number: int) -> PaperLine:
+        """Return a sentence, or the unit whose number follows the sentences'."""
+        if number < len(self.sentences):
+            span = self.spans[number]
+            return PaperLine(self.sentences[number], self.kinds[number], self.place(number), span)
+        unit = self.units[number - len(self.sentences)]
+        return PaperLine(unit.text, unit.kind, unit.place, label=unit.label, row=unit.row, unit=unit.name)
 
     def query_for(self, hypothesis: str, *, goal: Goal | None = None, with_units: bool = False) -> Query:
         """Return what a system is asked about this paper, its units behind its sentences if they are wanted.

@@ -32,11 +32,7 @@ def paper_record(paper: Paper, sentences: Iterable[int] | None = None) -> dict[s
 
 def line_record(paper: Paper, number: int) -> dict[str, Any]:
     """Return a sentence, or the unit whose number follows the sentences': where it stands, and what names it."""
-    if number < len(paper.sentences):
-        named = {"kind": paper.kinds[number].value, "text": paper.sentences[number]}
-        place, span = paper.place(number), asdict(paper.spans[number])
-        return {"sentence": number, **named, **asdict(place), **span, "label": "", "row": None}
-    unit = paper.units[number - len(paper.sentences)]
-    named = {"kind": unit.kind.value, "text": unit.text}
-    no_span = {"start": None, "stop": None}
-    return {"sentence": number, **named, **asdict(unit.place), **no_span, "label": unit.label, "row": unit.row}
+    line = paper.line(number)
+    span = {"start": None, "stop": None} if line.span is None else asdict(line.span)
+    named = {"kind": line.kind.value, "text": line.text}
+    return {"sentence": number, **named, **asdict(line.place), **span, "label": line.label, "row": line.row}

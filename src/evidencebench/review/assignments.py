@@ -10,6 +10,7 @@ from evidencebench.errors import UnreadableError
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import read_text
 from evidencebench.runs.people import checked_name
+from evidencebench.tables import cell_as_written, safe_cell
 
 EACH = 2
 """How many reviewers a paper is assigned to."""
@@ -28,12 +29,12 @@ def read_assigned(desk_folder: Path) -> Mapping[str, tuple[str, ...]]:
         raise UnreadableError(f"{path}: line 1: expected the columns {', '.join(_COLUMNS)}, got {got}")
     assigned: dict[str, list[str]] = {}
     for row in rows:
-        assigned.setdefault(row["paper"], []).append(row["reviewer"] or "")
+        assigned.setdefault(cell_as_written(row["paper"]), []).append(row["reviewer"] or "")
     return {paper: tuple(reviewers) for paper, reviewers in assigned.items()}
 
 
-def assign(desk_folder: Path, papers: Iterable[str], reviewers: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """Assign each paper that nobody has yet to two reviewers by turns, and return all that is assigned."""
+def assign(desk_folder: Path, papers: Iterable[str], reviewers: Sequence[str]) -> None:
+    """Assign each paper that nobody has yet to two reviewers by turns."""
     names = tuple(dict.fromkeys(map(checked_name, reviewers)))
     assigned = dict(read_assigned(desk_folder))
     turns = cycle(names)
@@ -43,10 +44,9 @@ def assign(desk_folder: Path, papers: Iterable[str], reviewers: Sequence[str]) -
     text = io.StringIO()
     written = csv.writer(text, lineterminator="\n")
     written.writerow(_COLUMNS)
-    written.writerows((paper, name) for paper, names_of in assigned.items() for name in names_of)
+    written.writerows((safe_cell(paper), name) for paper, names_of in assigned.items() for name in names_of)
     desk_folder.mkdir(parents=True, exist_ok=True)
     write_whole(_path(desk_folder), text.getvalue())
-    return assigned
 
 
 def _path(desk_folder: Path) -> Path:

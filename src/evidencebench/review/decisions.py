@@ -127,16 +127,11 @@ _LEAST_SHARE = 0.5  # of a quotation that was cut into several sentences
 
 def references(text: PaperText, places: Iterable[int]) -> tuple[EvidenceReference, ...]:
     """Return sentences and units of a paper, numbered one behind the other, with their words."""
-    n_sentences = len(text.sentences)
-    made = []
-    for index in places:
-        if index < n_sentences:
-            reference = EvidenceReference(index=index, quotation=text.sentences[index], reader=__version__)
-        else:
-            unit = text.units[index - n_sentences]
-            reference = EvidenceReference(index=index, quotation=unit.text, unit=unit.name, reader=__version__)
-        made.append(reference)
-    return tuple(made)
+    paper = text.paper
+    lines = ((index, paper.line(index)) for index in places)
+    return tuple(
+        EvidenceReference(index=index, quotation=line.text, unit=line.unit, reader=__version__) for index, line in lines
+    )
 
 
 def found_again(given: Sequence[EvidenceReference], text: PaperText) -> tuple[EvidenceReference, ...]:

@@ -53,10 +53,8 @@ class Quotation(NamedTuple):
         index = reference.index
         if index is None:
             return cls(None, reference.quotation, Place(), reference.unit)
-        if index < len(paper.sentences):
-            return cls(index, paper.sentences[index], paper.place(index))
-        unit = paper.units[index - len(paper.sentences)]
-        return cls(index, unit.text, unit.place, unit.name)
+        line = paper.line(index)
+        return cls(index, line.text, line.place, line.unit)
 
     @property
     def where(self) -> str:

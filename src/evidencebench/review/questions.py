@@ -76,17 +76,24 @@ def question_from(line: str) -> ReviewQuestion:
         return ReviewQuestion(text=text, kind=guessed_kind(text), is_guessed=True)
     name, mark, beside = found[1].lower(), found[2] or "", " ".join((found[3] or "").split())
     kind = next(kind for kind in get_args(AnswerKind) if kind == name)
-    choices = tuple(one.strip() for one in re.split(r"[|;]" if re.search("[|;]", beside) else ",", beside))
-    if kind == "choice" and (mark != ":" or not 1 < len(set(choices)) <= _MOST_CHOICES or not all(choices)):
+    if kind == "choice":
+        return ReviewQuestion(text=text, kind=kind, choices=_choices(line, found[0], mark, beside))
+    if kind == "number" and mark != ":":
+        return ReviewQuestion(text=text, kind=kind, unit=beside)
+    if mark:
+        raise UnreadableError(f"'{line}': expected [{kind}], got [{found[0].strip(' []')}]")
+    return ReviewQuestion(text=text, kind=kind)
+
+
+def _choices(line: str, answer: str, mark: str, beside: str) -> tuple[str, ...]:
+    between = r"[|;]" if re.search("[|;]", beside) else ","
+    choices = tuple(choice.strip() for choice in re.split(between, beside))
+    if mark != ":" or not 1 < len(set(choices)) <= _MOST_CHOICES or not all(choices):
         raise UnreadableError(
             f"'{line}': expected 2 to {_MOST_CHOICES} choices, such as [choice: parallel | crossover], "
-            f"got [{found[0].strip(' []')}]"
+            f"got [{answer.strip(' []')}]"
         )
-    if kind == "number" and mark in {"", "in"}:
-        return ReviewQuestion(text=text, kind=kind, unit=beside)
-    if mark and kind != "choice":
-        raise UnreadableError(f"'{line}': expected [{kind}], got [{found[0].strip(' []')}]")
-    return ReviewQuestion(text=text, kind=kind, choices=choices if kind == "choice" else ())
+    return choices
 
 
 def read_questions(path: Path) -> tuple[ReviewQuestion, ...]:

@@ -81,11 +81,6 @@ _MEASURE = re.compile(
     r"%|\u00b0C|[\u00b5\u03bcmckndh]?(?:g|L|l|m|M|s|mol|Hg|Pa|cal|J|W|V|Hz|IU|U)|mm ?Hg|h|d|min"
     r"|\w+[/%\u00b2\u00b3][\w/\u00b2\u00b3]*|(?:second|minute|hour|day|week|month|year)s?"
 )
-_UNIT = re.compile(
-    "a|an|and|are|as|at|but|by|ci|completed|did|during|for|from|had|has|in|is|of|on|or|out|per|respectively|than|that|"
-    "the|to|vs|was|were|when|which|while|who|with",
-    re.IGNORECASE,
-)
 _UNIT = re.compile(r"\s?(%|\u00b0C|[A-Za-z\u00b5\u03bc][\w\u00b5/%\u00b2\u00b3]*)")
 _ARM = re.compile(
     r"\b(?:in|for|with|of|under|to|received) (?:the |an? )?(?!each |both |either |one )"

@@ -186,6 +186,11 @@ function tablePage(server) {
     return select;
   }
 
+  // Whether a question is shown: the chosen one, or all.
+  function isAsked(column) {
+    return question.value === "" || column === Number(question.value);
+  }
+
   // Whether the person answers of a paper: it is assigned to the person, or to nobody.
   function isMine(place) {
     const { assigned } = found.papers[place];
@@ -203,7 +208,7 @@ function tablePage(server) {
 
   // The rows by how sure the best cell is, of all questions or of the chosen one; else as the files are ordered.
   function sort() {
-    const levels = found.cells.map((cells) => Math.max(0, ...cells.filter((_, n) => question.value === "" || n === Number(question.value)).map(({ level }) => level)));
+    const levels = found.cells.map((cells) => Math.max(0, ...cells.filter((_, n) => isAsked(n)).map(({ level }) => level)));
     const places = [...rows.keys()];
     if (order.value) places.sort((one, other) => (order.value === "sure" ? levels[other] - levels[one] : levels[one] - levels[other]) || one - other);
     frame.querySelector("tbody").append(...places.map((place) => rows[place].row));
@@ -240,7 +245,7 @@ function tablePage(server) {
   // Says of cells of a paper in which nothing was found that the paper does not report it.
   async function decideSilent(place, questions) {
     try {
-      for (const n of questions) await server.save("review", { task: `${place}.${n}`, decision: "not_reported", tab: crypto.randomUUID(), request: 1, revision: found.cells[place][n].revision + 1 });
+      for (const n of questions) await saveOnce(server, "review", { task: `${place}.${n}`, decision: "not_reported" }, found.cells[place][n].revision);
     } catch (error) {
       problem.textContent = error.message;
     }
@@ -261,7 +266,6 @@ function tablePage(server) {
   function filter() {
     const wanted = folded(words.value).split(/\s+/);
     const [, isMeant] = SHOWN[choice.value];
-    const isAsked = (column) => question.value === "" || column === Number(question.value);
     let n = 0;
     frame.querySelectorAll("thead th:not(:first-child)").forEach((head, column) => { head.hidden = !isAsked(column); });
     rows.forEach(({ row, links, words: text }, place) => {
@@ -300,7 +304,7 @@ function tablePage(server) {
     event.preventDefault();
     const places = new Map(rows.map(({ row }, place) => [row, place]));
     const open = [...frame.querySelectorAll("tbody tr")].map((row) => places.get(row)).filter((place) => !rows[place].row.hidden);
-    const columns = [...found.questions.keys()].filter((column) => question.value === "" || column === Number(question.value));
+    const columns = [...found.questions.keys()].filter(isAsked);
     const beside = (list, at, by) => list[Math.max(0, Math.min(list.indexOf(at) + by, list.length - 1))];
     focusAt(beside(open, current[0], move[0]), beside(columns, current[1], move[1]));
   }
@@ -329,6 +333,9 @@ function cellParts(cell) {
     cell.best && foreign("span.desk-best", {}, cell.best),
   ];
 }
+
+// Saves an answer that is given outside of its cell, behind the revision that is shown.
+const saveOnce = (server, list, answer, revision) => server.save(list, { ...answer, tab: crypto.randomUUID(), request: 1, revision: revision + 1 });
 
 const SHOWN_KEY = "evidencebench-paper-shown";
 
@@ -606,7 +613,7 @@ function disputesPage(server) {
     const refusal = h("p.people-error", { role: "alert" });
     const take = async ({ decision, written, accepted, note }) => {
       try {
-        await server.save("agreed", { task: id, decision, written, accepted, note, tab: crypto.randomUUID(), request: 1, revision: (agreed?.revision ?? 0) + 1 });
+        await saveOnce(server, "agreed", { task: id, decision, written, accepted, note }, agreed?.revision ?? 0);
         await show({ id }, about);
       } catch (error) {
         refusal.textContent = error.message;

@@ -120,7 +120,7 @@ export async function showTasks(root, own = null) {
 }
 
 // A page whose parts are asked for each time it is shown.
-export function askedPage(partsOf) {
+function askedPage(partsOf) {
   const body = h("div");
   return { element: h("section.people-page", { hidden: true }, body), show };
 

@@ -102,7 +102,7 @@ def _pages_record(text: PaperText) -> Mapping[str, object]:
     places = [[[box.page, *text.pages[box.page - 1].shown(box)] for box in boxes] for boxes in text.boxes]
     return {
         **text_record(text.paper),
-        "cited": cited(text.about, text.year),
+        "cited": _cited(text.about, text.year),
         "units": [{"text": unit.text, "name": unit.name} for unit in text.units],
         "pages": [page.size for page in text.pages],
         "boxes": {str(index): boxes for index, boxes in enumerate(places) if boxes},
@@ -128,7 +128,7 @@ def _told(finding: Finding) -> Mapping[str, object]:
     return {"summary": " ".join(lines), "chance_words": chance, "are_nearest": are_nearest, "evidence": evidence}
 
 
-def cited(about: Mapping[str, Sequence[str]], year: int | None) -> str:
+def _cited(about: Mapping[str, Sequence[str]], year: int | None) -> str:
     """Return authors, journal and year in a few words, as far as they are known."""
     authors = [author.partition(",")[0] for author in about.get("authors", ())]
     named = f"{authors[0]} et al." if len(authors) > 2 else " and ".join(authors)  # noqa: PLR2004 - as it says
