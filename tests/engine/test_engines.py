@@ -342,6 +342,27 @@ def test_a_machine_that_leaves_is_not_counted_against_the_item_that_its_worker_h
     assert workers.is_ended
 
 
+class FallingTogether(DyingWorkers):
+    """Two workers that share a machine: the death of the first takes the second with it, before it has begun."""
+
+    share_memory_of_machine = True
+
+    def submit(self, items: Sequence[Any]) -> "Future[list[tuple[Any, Exception | None]] | Exception]":
+        if len(self.submitted) >= 2:
+            return super().submit(items)
+        self.submitted.append(items)
+        future = Future[list[tuple[Any, Exception | None]] | Exception]()
+        future.set_exception(Death("one went away, and all with it", is_blamed=True))
+        return future
+
+
+def test_an_item_is_not_blamed_for_the_death_of_a_worker_that_had_another() -> None:
+    workers = FallingTogether(1, is_blamed=True)
+    found = list(dispatch(workers, 2, ["other", "bad"], lambda: None))
+    assert {one.item: one.error for one in found} == {"other": None, "bad": None}
+    assert workers.submitted.count(["bad"]) == 3  # beside the other, then alone: it dies once, and then answers
+
+
 OF_RAY = """The actor died unexpectedly before finishing this task.
 \tclass_name: _Actor
 The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker \
