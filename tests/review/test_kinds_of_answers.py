@@ -134,7 +134,7 @@ def test_the_report_prints_each_kind_in_80_columns(table: ReviewTable, command: 
 
 def test_an_adjudicator_alone_resolves_what_others_dispute_blind(tmp_path: Path) -> None:
     made = filled(make_folder(tmp_path / "papers"), "bm25", questions=QUESTIONS)
-    table = ReviewTable(made.desk, made.decisions, is_blind=True, adjudicator="Cy")
+    table = ReviewTable(made.desk, made.decisions, is_blind=True, adjudicator="Cy ")
     cell = cell_of(table, PAPER, 3)
     say(table, "Ada", 3, decision="yes", accepted=(2,))
     say(table, "Bo", 3, decision="no")

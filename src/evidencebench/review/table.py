@@ -32,7 +32,7 @@ from evidencebench.review.found import EvidenceAnswer, cell_key
 from evidencebench.review.questions import ReviewQuestion
 from evidencebench.review.values import values_in
 from evidencebench.runs.answers import DecisionAnswer, EvidenceReference
-from evidencebench.runs.people import AnswerFolder
+from evidencebench.runs.people import AnswerFolder, checked_name
 from evidencebench.systems.directions import ReportedDirection
 from evidencebench.tables import printable
 
@@ -95,7 +95,8 @@ class ReviewTable:
     def __init__(
         self, desk: Desk, decisions: AnswerFolder[DecisionAnswer], *, is_blind: bool = False, adjudicator: str = ""
     ) -> None:
-        self.desk, self.decisions, self.is_blind, self.adjudicator = desk, decisions, is_blind, adjudicator
+        self.desk, self.decisions, self.is_blind = desk, decisions, is_blind
+        self.adjudicator = checked_name(adjudicator) if adjudicator else ""
         self.assigned = read_assigned(desk.folder)
         columns = range(len(desk.questions))
         self.ids = [f"{row}.{column}" for row in range(len(desk.papers)) for column in columns]
@@ -187,6 +188,7 @@ class ReviewTable:
         return {
             "status": "failed" if cell.error else "waiting" if found is None else "found",
             "verdict": verdict_word(found) if found else "",
+            "is_none": bool(found and found.verdict is PaperVerdict.NONE),
             "level": level_of(found) if found else 0,
             "best": found.best[:_MOST_BEST] if found and found.verdict is not PaperVerdict.NONE else "",
             "decision": own.choice if own else "",
@@ -224,7 +226,7 @@ class ReviewTable:
 
     def may_resolve(self, person: str) -> bool:
         """Say whether a person resolves disputes, and is shown them: the adjudicator, else all who are not blind."""
-        return person == self.adjudicator if self.adjudicator else not self.is_blind
+        return checked_name(person) == self.adjudicator if self.adjudicator else not self.is_blind
 
     def others(self, person: str, task_id: str, *, is_agreed: bool = False) -> list[Mapping[str, object]]:
         """Return what others say of a cell, or with ``is_agreed`` all who decided; nothing while blind."""

@@ -236,7 +236,7 @@ function tablePage(server) {
     const decided = found.cells[place].filter(({ decision }) => decision).length;
     const row = rows[place];
     const facts = [wide(`${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `), `${decided} of ${found.questions.length} decided`, assigned.length > 0 && ` · ${assigned.join(", ")}`].filter(Boolean);
-    const silent = found.cells[place].map((cell, n) => [cell, n]).filter(([cell]) => isUndecided(cell) && cell.verdict === "none found" && !cell.accepted && !cell.note).map(([, n]) => n);
+    const silent = found.cells[place].map((cell, n) => [cell, n]).filter(([cell]) => isUndecided(cell) && cell.is_none && !cell.accepted && !cell.note).map(([, n]) => n);
     const decideAll = silent.length > 1 && h("button.desk-silent", { title: "Decides these cells at once", onclick: () => decideSilent(place, silent) }, `${silent.length} “none found”: not reported`);
     row.head.replaceChildren(...[foreign("b", { title }, title || name), error ? foreign("small", { class: "people-error", title: error }, error) : h("small", {}, facts), decideAll].filter(Boolean));
     row.words = folded([name, title, ...found.cells[place].flatMap(({ verdict, best, said }) => [verdict, best, said])].join(" "));
@@ -445,7 +445,7 @@ function cellView(server, task, about, on) {
 
   function showOthers(said) {
     others.hidden = said.length === 0;
-    others.replaceChildren(...said.map((one) => h("li", {}, saidBy(one, about))));
+    others.replaceChildren(...said.map((one) => h("li", {}, saidBy(one))));
   }
 
   function goneRow(words) {
@@ -563,8 +563,8 @@ function answerPart({ question, offered }, on) {
 
 const FIRST_KEY_BEHIND_VALUES = 8;
 
-const saidBy = ({ person, accepted, note, ...said }, about) =>
-  [foreign("b", {}, person), `: ${wordsFor(said, about)}, ${counted(accepted.length, "sentence")} accepted. `, note && foreign("span.cell-note", {}, `Note: ${note}`)];
+const saidBy = ({ person, words, accepted, note }) =>
+  [foreign("b", {}, person), `: ${words || "nothing decided"}, ${counted(accepted.length, "sentence")} accepted. `, note && foreign("span.cell-note", {}, `Note: ${note}`)];
 
 const wordsFor = ({ decision, written }, { decisions }) => decisions.find(({ name }) => name === decision)?.words ?? (written || "nothing decided");
 
@@ -622,11 +622,11 @@ function disputesPage(server) {
     return h("li", { class: `queue-item dispute queue-${agreed ? "done" : "open"}` },
       h("div", {}, foreign("a", { href: taskLink("agreed", id) }, question), " – ", foreign("span", {}, firstWords(paper, 120))),
       h("div.dispute-sides", {}, sides.map((one, n) => h("section", {},
-        h("p", {}, foreign("b", {}, one.person), ": ", foreign("strong", {}, wordsFor(one, about))),
+        h("p", {}, foreign("b", {}, one.person), ": ", foreign("strong", {}, one.words)),
         one.quotations.map((words) => foreign("blockquote", {}, words)),
         one.note && foreign("p.cell-note", {}, `Note: ${one.note}`),
         h("button.dispute-take", { onclick: () => take(one) }, h("kbd", {}, n + 1), h("span", {}, "Take this answer"))))),
-      h("p.queue-status", {}, agreed ? `Agreed: ${wordsFor(agreed, about)}` : ""), refusal);
+      h("p.queue-status", {}, agreed ? `Agreed: ${agreed.words}` : ""), refusal);
   }
 }
 

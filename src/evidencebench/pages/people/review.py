@@ -54,7 +54,7 @@ def review_tasks(desk: Desk, *, is_blind: bool, adjudicator: str = "") -> TaskAp
             "kind": "review",
             "title": f"Review of {desk.folder.parent.resolve().name}",
             "is_blind": is_blind,
-            "adjudicator": adjudicator,
+            "adjudicator": table.adjudicator,
             "decisions": [{"name": name, "words": words} for name, words in DECISIONS.items()],
             "kinds": [{"name": name, "words": words} for name, words in KIND_WORDS.items()],
             "formats": [] if is_blind else list(EXPORTS),
