@@ -108,7 +108,7 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("bm52", r"'bm52' .*random, lead, .*bm25, .*package\.module:factory"),
+        ("bm52", r"'bm52' .*random, lead, .*bm25, .*package\.module:name"),
         ("", "name:option=value"),
         ("3d", "name:option=value"),
         ("bm25:k2=1", "'k2'.*k1, b, stopwords"),

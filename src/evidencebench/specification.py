@@ -51,7 +51,7 @@ def parse_specification(text: str) -> Specification:
     match = _SPECIFICATION.fullmatch(_COMMAND.sub("exec:command=", text, count=1).strip())
     if match is None:
         raise SystemSpecError(
-            f"system '{_short(text)}': expected name:option=value,... or package.module:factory or file.py:factory"
+            f"system '{_short(text)}': expected name:option=value,... or file.py:name or package.module:name"
         )
     options: dict[str, str] = {}
     for part in filter(None, _split(text, match["options"] or "", ",")):

@@ -31,6 +31,7 @@ from evidencebench.papers.lists import attached_file, is_list, read_list
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all_content
 from evidencebench.papers.record import paper_record
+from evidencebench.papers.sample import paper_path
 from evidencebench.papers.sections import is_abstract_title
 from evidencebench.query import Kind
 from evidencebench.tables import printable, shortened
@@ -134,8 +135,9 @@ _DEEPEST = 4  # sections within each other that are set in
 def paper_names(given: Iterable[str]) -> Iterator[str]:
     """Yield names of files; a folder stands for all below it, in order, but hidden ones and `papers fetch`'s list."""
     for name in given:
-        is_folder = name != STANDARD_INPUT and Path(name).is_dir()
-        yield from map(str, files_below(Path(name))) if is_folder else (name,)
+        path = paper_path(name)
+        is_folder = name != STANDARD_INPUT and path.is_dir()
+        yield from map(str, files_below(path) if is_folder else (path,))
 
 
 class PaperFile(NamedTuple):

@@ -48,7 +48,7 @@ def run(
     """Run SYSTEM over a data set into a run file.
 
     SYSTEM is a name of 'evidencebench systems' with options, as in
-    bm25:k1=1.2,b=0.75; own code, file.py:Class or package.module:factory; or a
+    bm25:k1=1.2,b=0.75; your own code, file.py:name or package.module:name; or a
     program, exec:./my-program (see docs/systems.md). Each answer is written at
     once: after an interruption, run the same command again to resume.
 

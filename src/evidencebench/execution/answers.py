@@ -1,5 +1,6 @@
 """Ask a system about one instance: it is given the query and the brief only, and it answers or fails."""
 
+import inspect
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,8 @@ from evidencebench.system import Asked, Brief, NamedSystem, Ranking, System, Tra
 
 _MAX_ERROR_CHARACTERS = 500
 _SEEDS_OF_AN_EPOCH = 1_000_000  # more than the samples of a vote, so that no two epochs send the same request
+_N_ASKED = 2  # query and brief
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 
 SystemFunction: TypeAlias = Callable[[Query, Brief], GivenAnswer]
@@ -44,6 +47,15 @@ class _Function:
 
 def is_function(given: object) -> bool:
     return callable(given) and not (isinstance(given, type) or hasattr(given, "rank") or hasattr(given, "rank_knowing"))
+
+
+def takes_query_and_brief(given: object) -> bool:
+    """Whether a function has exactly two parameters without a default: it ranks, and makes no system."""
+    if not inspect.isfunction(given):
+        return False
+    parameters = inspect.signature(given).parameters.values()
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    return len(required) == _N_ASKED and all(parameter.kind in _BY_POSITION for parameter in required)
 
 
 def named_system(system: object) -> NamedSystem:

@@ -15,7 +15,7 @@ import msgspec
 
 from evidencebench.decoding import prepared
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.execution.answers import AnySystem, is_function, named_system, with_named_parts
+from evidencebench.execution.answers import AnySystem, is_function, named_system, takes_query_and_brief, with_named_parts
 from evidencebench.execution.own_code import find_own_code, is_file, trace_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named, plugins
 from evidencebench.models.llm.client import ChatClient
@@ -47,7 +47,7 @@ def find_code(name: str) -> Code:
     if not colon:
         raise SystemSpecError(
             f"no system '{name}'{did_you_mean(name, SYSTEMS)}; expected one of {', '.join(SYSTEMS)}, or "
-            f"package.module:factory or file.py:factory{''.join(f'; {message}' for message in plugins().torn)}"
+            f"your own, file.py:name or package.module:name{''.join(f'; {message}' for message in plugins().torn)}"
         )
     if place in SYSTEMS:
         raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")
@@ -202,9 +202,9 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     ----------
     spec
         ``name`` or ``name:option=value,option=value``. The name is one of `SYSTEMS`, which installed packages may add
-        to, or for own code
-        ``package.module:factory`` or ``file.py:factory``: a callable that takes the options and returns a system. A
-        value in square brackets may hold commas, such as another specification; see `evidencebench.specification`.
+        to, or for your own code ``file.py:name`` or ``package.module:name``: a function of query and brief, or what
+        takes the options and returns a system. A value in square brackets may hold commas, such as another
+        specification; see `evidencebench.specification`.
     seed
         The option ``seed`` of every system that has one, nested systems included, unless the specification sets it.
     client
@@ -269,6 +269,8 @@ def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
     require_options(name, factory, texts)  # comes first: a misspelt option explains a missing one
     if missing := {key: option for key, option in known.items() if option.default is MISSING and key not in texts}:
         raise SystemSpecError(_describe_missing(name, missing))
+    if not texts and takes_query_and_brief(factory):
+        return replace(named_system(factory), name=name, module=module, package=package)
     try:
         arguments = make_options(name, factory, texts, lambda inner: _make(inner, seed, client, depth + 1))
         clients = {} if client is None else dict.fromkeys(_client_fields(factory), client)

@@ -30,4 +30,5 @@ In reading order:
 * `fetching`: Europe PMC: fetch papers into a folder
 * `lines`: Lines of printed text: how they join, captions
 * `pdf`: Reads PDFs
+* `sample`: A paper that comes with the package, and its source
 """

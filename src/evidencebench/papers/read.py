@@ -17,6 +17,7 @@ from evidencebench.papers.markdown import is_markdown, read_markdown
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
+from evidencebench.papers.sample import paper_path
 from evidencebench.papers.tei import read_tei
 from evidencebench.papers.tree import beginning, parse_xml, root_tag
 from evidencebench.papers.word import is_docx, read_docx
@@ -88,7 +89,8 @@ def read_paper(source: PathText | bytes, *, name: str = "paper") -> Paper:
     Parameters
     ----------
     source
-        Path of a file, or the bytes of one. The format is told by the content, never by a name.
+        Path of a file, or the bytes of one; ``"sample"`` is a paper that comes with the package. The content decides
+        on the format, never the name.
     name
         What messages and outputs call the paper, where ``source`` is bytes; a file is called by its path.
 
@@ -110,7 +112,7 @@ def read_paper(source: PathText | bytes, *, name: str = "paper") -> Paper:
     """
     if isinstance(source, bytes):
         return read_content(source, name=name)
-    path = Path(source)
+    path = paper_path(str(source))
     return read_content(read_bytes(path), name=str(path))
 
 

@@ -109,7 +109,7 @@ def _find_training(name: str) -> Any:
         meant = did_you_mean(name, [*SYSTEMS, *TRAININGS])
         raise SystemSpecError(
             f"no system or training '{name}'{meant}; expected one of {', '.join(TRAININGS)}, or a system: one of "
-            f"{', '.join(SYSTEMS)}, or package.module:factory or file.py:factory"
+            f"{', '.join(SYSTEMS)}, or file.py:name or package.module:name"
         )
     return None
 
