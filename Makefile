@@ -9,7 +9,7 @@ PIP := $(BIN)/$(INSTALL) --constraint constraints.txt
 # Compiled code is kept whatever the environment says: tests start hundreds of processes, and each would compile it all.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo construction-demo test neighbours check bench docs site results finder-model direction-model screenshots clean
+.PHONY: demo construction-demo test neighbours check bench docs generated release results finder-model direction-model screenshots clean
 
 demo: $(VENV)/.core
 	$(BIN)/evidencebench demo
@@ -73,16 +73,23 @@ direction-model: $(VENV)/.dev
 screenshots: $(VENV)/.dev
 	EVIDENCEBENCH_TESTS=thorough EVIDENCEBENCH_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/pages/browser/test_walk.py
 
-# What is made of the code, and then the site of it all, which can be read without a network: build/site/index.html.
-docs: $(VENV)/.dev
+# The site, which can be read without a network: build/site/index.html.
+docs: $(VENV)/.docs
+	$(SITE)
+
+# What is made of the code: the sample, docs/cli.md, docs/features.md and the notebook.
+generated: $(VENV)/.dev
 	$(BIN)/python tools/make_sample.py
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/python tools/make_feature_table.py
 	$(BIN)/python tools/run_notebook.py
-	$(SITE)
 
-site: $(VENV)/.dev
-	$(SITE)
+# Builds dist/, checks it, and says what a person does next.
+release: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python tools/check_release.py
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -92,6 +99,14 @@ $(VENV)/.core: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.core
 	$(PIP) torch==2.13.0 # by itself: where a build for this machine's processor lies at hand, pip then takes that one
 	$(PIP) --editable '.[test,lint,docs]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(PIP) --editable '.[docs]'
+	touch $@
+
+$(VENV)/.release: $(VENV)/.core
+	$(PIP) --editable '.[release]'
 	touch $@
 
 clean:

@@ -233,6 +233,7 @@ from evidencebench.papers.plain import layout_of as layout_of
 from evidencebench.papers.plain import read_plain as read_plain
 from evidencebench.papers.read import read_all_content as read_all_content
 from evidencebench.papers.read import read_content as read_content
+from evidencebench.papers.sample import SAMPLE_PAPER as SAMPLE_PAPER
 from evidencebench.papers.sections import SectionSort as SectionSort
 from evidencebench.papers.sections import section_of as section_of
 from evidencebench.papers.tex import from_tex as from_tex

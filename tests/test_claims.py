@@ -68,7 +68,6 @@ def test_every_figure_of_speed_stands_with_a_script_that_measures_it_and_a_day()
 
 
 REPEATED = (
-    ("README.md", "20,000 instances (730 MB) open in 0.8 s", "open 20,000 instances alone, 22 November | 0.8 s"),
     ("docs/report.md", "2.2 s", "takes 2.2 s"),
     ("docs/report.md", "5.3 MB", "It is 5.3 MB"),
     ("docs/report.md", "2.6 times as long as `leaderboard`", "2.6 times as long as `leaderboard`"),
@@ -100,14 +99,9 @@ def test_no_document_but_performance_and_results_tells_a_time_of_its_own() -> No
             )
 
 
-README_SYSTEMS = {"BM25": "bm25", "MiniLM": "minilm", "abstract first, by BM25": "bm25_abstract_first"}
-README_SYSTEMS |= {"cues` (its constants were set in view of this split)": "cues", "finder`, trained": "finder"}
-
-
 @pytest.mark.parametrize(
     ("document", "below", "named"),
     [
-        ("README.md", "Aspect recall (%) on train", README_SYSTEMS),
         ("docs/results.md", "`cues` as first set", {"cues": "cues"}),
         ("docs/results.md", "| aspect recall on train", {"bm25_abstract_first": "bm25_abstract_first"}),
         ("docs/results.md", "Aspect recall of `minilm`", {"plain": "minilm"}),

@@ -1,8 +1,16 @@
-"""What mkdocs asks of us: the public names of docs/python.md, and that no page loads anything from a network."""
+"""What mkdocs asks of us: the public names of docs/python.md, sample pages to click, our colours, and that no page loads
+anything from a network."""
 
 import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from mkdocs.structure.files import File, Files
 
 STUB = Path(__file__).resolve().parents[1] / "src" / "evidencebench" / "__init__.pyi"
 MARK = "<!-- public names -->"
@@ -22,6 +30,32 @@ TITLES = {
     "pages": "Charts",
 }
 """The heading of what lies in a folder or file of the package; of others, their own name."""
+
+TOKENS = STUB.with_name("pages") / "assets" / "tokens.css"
+SAMPLE_PAGES: Mapping[str, tuple[str, ...]] = {
+    "found.html": ('find "Dietary PBDE-47 lowers plasma T4" sample -k 3 --html found.html',),
+    "report.html": (
+        "run cues --data sample -o cues.jsonl",
+        "run bm25 --data sample -o bm25.jsonl",
+        "run tfidf --data sample -o tfidf.jsonl",
+        "run bm25 --data sample --control wrong_hypothesis -o bm25.wrong.jsonl",
+        "report cues.jsonl bm25.jsonl tfidf.jsonl bm25.wrong.jsonl --data sample -o report.html",
+    ),
+}
+"""Pages of the site that the commands write: name -> the commands."""
+
+
+def on_files(files: Files, *, config: Any, **_: Any) -> Files:
+    """Add the sample pages, and the colours of all pages, which the style of the site refers to."""
+    root = TOKENS.read_text(encoding="utf-8").partition(":root {")[2].partition("}")[0]
+    files.append(File.generated(config, "assets/tokens.css", content=f":root {{{root}}}\n"))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, commands in SAMPLE_PAGES.items():
+            for command in commands:
+                words = [sys.executable, "-m", "evidencebench", *shlex.split(command)]
+                subprocess.run(words, cwd=folder, check=True, capture_output=True)
+            files.append(File.generated(config, f"sample/{name}", content=(Path(folder) / name).read_bytes()))
+    return files
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:

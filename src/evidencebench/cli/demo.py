@@ -30,12 +30,14 @@ from evidencebench.scoring.selection import Rules
 _SYSTEMS = ("lead", "abstract_backwards", "bm25", "bm25_abstract_first", "tfidf", "cues", "greedy_oracle")
 _NEXT = """\
 What to do next
+  evidencebench find "Dietary PBDE-47 lowers plasma T4" sample
+                                                   evidence in a paper
   evidencebench data show sample 1 --evidence      read an instance
   evidencebench systems                            what can be run
   evidencebench run cues --data sample -o cues.jsonl
   evidencebench score cues.jsonl --data sample     grade it, task by task
-  evidencebench crossval finder --data sample      train and grade, by paper
-  evidencebench data download train                get official data
+  evidencebench report cues.jsonl --data sample -o report.html
+                                                   see it, paper by paper
 """
 
 

@@ -6,6 +6,7 @@ the same and the pictures are thrown away.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,11 +15,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from doors import pick_tasks, viewer_data_of
+from doors import SAMPLE_PAPER, pick_tasks, viewer_data_of
 from evidencebench import TASKS, execute, load_sample
 from kit.asking_app import running
 from kit.browsing import NewPage, address_of, assert_accessible, assert_fits, say_name
 from kit.examples import thorough_only
+from kit.serving_commands import Serving
 
 pytestmark = thorough_only
 
@@ -62,6 +64,10 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
     page.goto(address_of(report))
     expect(page.get_by_role("heading", name="Leaderboard", exact=True)).to_be_visible()
     shoot(page, "report")
+    table = new_page(820, 520)
+    table.goto(address_of(report))
+    table.get_by_role("heading", name="Leaderboard", exact=True).evaluate("heading => heading.scrollIntoView()")
+    shoot(table, "leaderboard")
 
     page.get_by_role("link", name="Papers", exact=True).click()
     expect(page.locator(".list-count")).to_contain_text("10 papers")
@@ -99,6 +105,36 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
     expect(narrow.locator(".explanation")).to_be_visible()
     assert_fits(narrow)
     shoot(narrow, "paper-narrow")
+
+
+CLAIM = "Dietary PBDE-47 lowers plasma T4"
+
+
+def test_from_a_claim_to_its_sentences_and_a_decision_in_a_review(
+    tmp_path: Path, serving: Serving, new_page: NewPage, shoot: Shoot
+) -> None:
+    found = tmp_path / "found.html"
+    words = ["find", CLAIM, "sample", "-k", "3", "--html", str(found)]
+    subprocess.run([sys.executable, "-m", "evidencebench", *words], check=True, capture_output=True)
+    page = new_page(1280, 760)
+    page.goto(address_of(found))
+    expect(page.get_by_text("Evidence found.")).to_be_visible()
+    shoot(page, "found")
+
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    shutil.copy(SAMPLE_PAPER, papers)
+    questions = tmp_path / "questions.txt"
+    questions.write_text(f"{CLAIM}\nWhat dose of PBDE-47 was given?\n")
+    with serving("review", str(papers), "--questions", str(questions)) as (url, _):
+        say_name(page, url, "Ada")
+        expect(page.locator(".desk-progress")).to_contain_text("2 of 2 answers found.")
+        page.goto(f"{url}#/review/0.0")
+        expect(page.locator(".cell-quote").first).to_be_visible()
+        page.keyboard.press("a")
+        page.keyboard.press("2")
+        expect(page.locator(".pick-saved")).to_have_text("Saved.")
+        shoot(page, "review")
 
 
 def test_from_a_name_to_a_revealed_answer_and_the_score_beside_systems(
