@@ -23,10 +23,11 @@ NEXT = """\
 Ready: {files}
 
 What a person does next:
-  1. write the day into CHANGELOG.md in place of "not released", and commit
-  2. git tag v{version} && git push --tags
-  3. twine upload {files}
-  4. in a new environment: pip install evidencebench=={version} && evidencebench demo
+  1. set Source in pyproject.toml's [project.urls]: README's links and pictures lead there
+  2. write the day into CHANGELOG.md in place of "not released", commit, make release
+  3. git tag v{version} && git push --tags
+  4. twine upload {files}
+  5. in a new environment: pip install evidencebench=={version} && evidencebench demo
 """
 
 
