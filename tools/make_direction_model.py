@@ -76,57 +76,66 @@ LABELS = {
     "no significant difference": ReportedDirection.NO_DIFFERENCE,
 }
 _INTRODUCTION = """\
-Made by `tools/make_direction_model.py DATA --figures`: {n} prompts of {papers} papers of Evidence Inference whose
-annotators name one direction most often; five folds by paper, one seed. Shares are in %. The model is a logistic
-regression over the words of a sentence, with those of the hypothesis marked; "higher with water than with tea" is
-turned into "higher with tea than with water", and answered with the opposite. Of two numbers it sees which is larger,
-and of "improved" what it means for the outcome. Sentences that are found together are read together: to the scores of
-each, those of the first ten are added, each divided by twice its rank; what is read so is not said where the
-sentence's own words speak more for something else. Where the best score leads by little, or an increase and a decrease
-are near each other, nothing is said. How little that is was set on papers held back within the training papers.
+Written by `tools/make_direction_model.py DATA --figures`: {n} prompts of {papers} papers of Evidence Inference in
+which annotators name one direction most often; five folds by paper, one seed; shares in %.
 
-Each prompt's hypothesis was put in six wordings. `marked` are the sentences that people marked, read beside the first
-ten that `{system}` finds, which was not trained on these papers; `found first` is the first of these, marked or not;
-`both arms named` the marked ones in which words of intervention and comparator stand; `arms exchanged` the same ones,
-with the arms exchanged, so that an increase is a decrease. `said` is a share of all, `the opposite` of those that
-people marked as a significant increase or decrease. The rule counts words of comparison, and takes p-values over 0.05
-and "no", "not" or "similar" for no difference.
+The model is a logistic regression over the words of a sentence, with those of the hypothesis marked. "Higher with water
+than with tea" is turned into "higher with tea than with water" and answered with the opposite. Of two numbers it sees
+which is larger, and of "improved" what it means for the outcome. Sentences found together are read together: the scores
+of the first ten are added to those of each, divided by twice their rank, but no direction comes of this if the
+sentence's own words favour another. No direction is reported if the best score leads by little, or if an increase and a
+decrease are close; the threshold was set on papers held back from training.
 
-Before (26 November 2026), `marked` was 66.2 said, 89.2 right, 5.7 the opposite, and without a comparator, as in the
-last wording, 65.5, 86.5 and 8.6. Beside what `bm25` finds, the first wording has now 69.3, 89.0 and 3.1, the worst
-67.6, 87.3 and 4.6; beside the shipped finder, which has seen these papers, 69.2, 89.9 and 2.6, and 68.1, 88.2 and 3.8.
-That a sentence's own words go before takes most of the 166 unmarked sentences with a p-value below 0.05 that were read
-as no difference, of 9,583, and costs 0.6 points of opposites.
+| name | meaning |
+| :-- | :-- |
+| `marked` | the sentences that people marked, read beside the first ten that `{system}` finds, which was not trained \
+on these papers |
+| `found first` | the first of these ten, marked or not |
+| `both arms named` | the marked ones with words of intervention and comparator |
+| `arms exchanged` | the same with the arms exchanged, which makes an increase a decrease |
+| `said` | share of sentences with a direction |
+| `the opposite` | share of the significant increases and decreases reported as the reverse |
+| `reversed` | share of all claims for which "supports" and "contradicts" are confused |
+| rule | counts words of comparison; p over 0.05, "no", "not" and "similar" mean no difference |
 
-What was tried: about 40 configurations on these folds until 23 November, then 9 on all five folds and about 90 on
-three, most of them ways to weigh other sentences. Words such as "intervention" for the intervention, single sentences
-as examples, other weights by rank, and "placebo", "control" and "sham" as the words of a comparator that is not named,
-changed less than a point. Without the numbers 4.0 got the opposite, where 2.9 do; without what "improved" means, 3.5.
+With other sentences beside the marked ones (first wording, then the worst):
 
-Later (27 November 2026), letters and digits became one word, as "BM25"; "slows" a decrease; "does not consistently
-yield higher recall" no increase; what compares the comparator's arm alone says nothing; an arm without the
-intervention, as "males with no gift", became the other arm. Without a comparator, 66.7 said, 88.9 right and 4.3 the
-opposite became 66.0, 89.0 and 4.3. Of nine variants, leaving unsaid all whose "than" stands near no arm cost a point of
-opposites; the others moved a few sentences.
+| found by | said | right of what is said | the opposite |
+| :-- | --: | --: | --: |
+| `bm25` | 69.3, 67.6 | 89.0, 87.3 | 3.1, 4.6 |
+| the shipped finder, which has seen these papers | 69.2, 68.1 | 89.9, 88.2 | 2.6, 3.8 |
 
-A fourth class learned from sentences that nobody marked hides 44 to 82 % of the marked ones, so rules say what states
-no finding of its paper: a level of significance, a planned size, an aim, a definition, what others found, who was
-randomised, baselines; in `find` also introductions and methods. Of 1,150 sentences that `find` names in 115 articles in
-JATS, 316 stand there. Where sections are not known, 20 of them get a direction; before, 45.
+Tried were about 50 configurations on all five folds, about 90 on three, mostly ways to weight other sentences, and nine
+rules more:
 
-Of 97 prompts whose marked sentences say "improved", "better" or "worse" and whose outcome has a value by the list of
-`find`, the list agrees with the marked direction in 85 %; of the others, annotators took five improvements of a harm
-for increases. 41 % of outcomes have a value, the others no stance on "better".
+| tried | effect |
+| :-- | :-- |
+| a sentence's own words first | most of the 166 unmarked sentences (of 9,583) with p below 0.05 read as no difference \
+no longer are; 0.6 points more opposites |
+| without the numbers; without what "improved" means | 4.0 % and 3.5 % the opposite, not 2.9 |
+| "intervention" as a word for the intervention; single sentences as examples; other weights by rank; "placebo", \
+"control", "sham" as words of an unnamed comparator | less than a point |
+| nothing reported if "than" is near no arm | a point more opposites; eight other rules moved a few sentences |
+| a fourth class learned from unmarked sentences | hides 44 to 82 % of the marked ones; rules instead |
+
+By these rules, a sentence states no finding of its paper if it gives a level of significance, a planned size, an aim, a
+definition, what others found, who was randomised, or baselines; in `find`, also if it is in the introduction or
+methods. That holds for 316 of 1,150 sentences that `find` shows from 115 JATS articles; where sections are unknown, 20
+of them get a direction.
+
+Outcome values ("improved", "better", "worse"): 41 % of outcomes have one in the list of `find`; the others get no
+stance on "better". For 97 prompts with such words in the marked sentences and a value, the list agrees with the marked
+direction in 85 %; five of the others are improvements of a harm that annotators took for increases.
 """
 
 _STANCES = """\
-Whether such a sentence supports or contradicts a claim, for hypotheses made of each prompt: "I increases O compared
-with C", "Does I reduce O compared with C?", "I does not change O compared with C", "I does not reduce O compared with
-C". `reversed`, of all: said to support where it contradicts, or the other way round.
+Stances, for hypotheses made of each prompt: "I increases O compared with C", "Does I reduce O compared with C?", "I
+does not change O compared with C", "I does not reduce O compared with C".
 """
 
 _ANSWERED = """\
-Made to answer for each sentence, in the first wording: right, with 95 % intervals from resampling papers; macro F1.
+With an answer forced for each sentence, first wording: share right, with 95 % intervals from resampling papers; macro
+F1.
 """
 
 

@@ -54,45 +54,63 @@ STRAYS = ("of_others", "of_baseline", "of_other_arm")
 FEATURE_OF = {feature.name: feature for feature in RELEVANCE_FEATURES}
 HEAD = "## The finder\n"
 _INTRODUCTION = """\
-Made by `tools/make_finder_results.py DATA...`, a part for each data set. Aspect recall in %, with 95 % intervals from
-resampling papers. The trained finder is cross-validated, five folds by paper and one seed; the others are measured as
-they are. Each paper is asked its own hypothesis; the same in `other words`, where it is a comparison: "Does tea affect
-blood pressure?" for "Tea, compared with water, changes blood pressure."; another paper's (`wrong`); and its own beside
-another paper of the same fold, before or behind (`two papers`).
+Written by `tools/make_finder_results.py DATA...`, one part per data set. The trained finder is cross-validated (five
+folds by paper, one seed); the other systems are run as they are. `asked` says which hypothesis is put to each paper:
 
-What was tried, on these data: about 50 configurations, on one fold of Evidence Inference and five of train: losses and
-targets, 100 to 300 trees of 8 to 31 leaves, five groups of features, mixed papers and wrong hypotheses in training,
-three strengths of the discount, twelve settings of the weights of `cues` for answers. Most lie within two points of
-each other. These do not: features of the hypothesis's parts (+13 points at `er_at_optimal` on Evidence Inference),
-mixed papers (+1.6 there, and wrong hypotheses lose 20 points more at `er_at_10`; on train -0.5 to -4), three forests in
-place of one (+2 at the two tasks of fewest sentences of train), a ridge regression beside them (+3 at
-`result_er_at_optimal`), and reading only the article that the hypothesis is about (some 10 points on two papers of
-train). The discount for repetition costs up to 2 points on Evidence Inference, where a finding told twice was marked
-twice.
+* `own`: its own.
+* `other words`: its own as a question without comparator, for data of comparisons: "Does tea affect blood pressure?"
+  for "Tea, compared with water, changes blood pressure."
+* `wrong`: another paper's.
+* `two papers`: its own, with another paper of the same fold placed before or after the right one.
 
-The ridge regression for `study`: with trees alone, the finder found 41.6 at `result_er_at_optimal` of train, by seed
-40.5 to 43.3; with other features or targets 40.8 to 41.7; ridge regression alone 39.5; both 44.5, and 46.9 in place of
-46.1 at `er_at_optimal`, but 69.5 in place of 70.7 at `er_at_10` and 65.0 in place of 65.8 at `result_er_at_5`.
+About 50 configurations were tried on these data, on one fold of Evidence Inference and five of train:
 
-In any wording (27 November 2026): the second table of Evidence Inference asks each prompt in eight wordings, and puts
-the same question to the most similar other paper of its fold (TF-IDF cosine of whole papers). `first`: a marked
-sentence comes first; `one of five`: one of the first five is marked. AUROC is of the chance that a paper answers, own
-against other. `others none`, `own none`: of these questions, `find` says that nothing is found. `found wrong`: of what
-it says is found, in as many own papers as others, so much is another's. Verdict and chances are learned on two halves
-of the other four folds. Strays are first sentences that nobody marked and that tell of other studies, of the baseline
-alone, or of the comparator alone without a word that compares; of the marked sentences, 1 % are such.
+| tried | effect in points |
+| :-- | :-- |
+| features of the hypothesis's parts | +13 at `er_at_optimal`, Evidence Inference |
+| mixed papers in training | Evidence Inference: +1.6, and wrong hypotheses lose 20 more at `er_at_10`; \
+train: -0.5 to -4 |
+| three forests, not one | +2 at train's two tasks with the fewest sentences |
+| reading only the article that the hypothesis is about | about +10 at `two papers`, train |
+| discount for repetition | up to -2 on Evidence Inference, where findings stated twice were marked twice |
+| MiniLM's vectors as six features | not used: none clear on train (table below); Evidence Inference, trained on 90 \
+papers, asked about 50 others: +0.4 [-1.7, 2.7] and -0.4 [-1.6, 0.6] |
+| losses, targets, 100 to 300 trees of 8 to 31 leaves, five groups of features, three strengths of the discount, \
+twelve settings of the answer weights of `cues` | most within 2 of each other |
 
-What was tried: one parser for all wordings (68 to 70 first in all but keywords) against parts as they were before (34
-to 71); training on all wordings (within half a point); 24 ways to cut keywords; a second model for the 25 best
-sentences in 16 variants (LambdaRank +2.3 first); strays' scores times 0.8, 0.5 or 0.2 (0.5: +0.4). For the verdict:
-the best score alone has AUROC 0.93, with signs of the parts' words 0.99, whichever of 20 sets of signs; with words
-weighed by how rare they are in papers, `find` says "none" of 11 % of the hypotheses of EvidenceBench's train split in
-place of 24 %. The bound of "none" is set as low as 85 % of the other papers allow, not as high as 4 % of the own ones
-would.
+For `study`, a ridge regression is added to the trees (train; trees alone: by seed 40.5 to 43.3 at
+`result_er_at_optimal`, with other features or targets 40.8 to 41.7):
 
-MiniLM's vectors, as six more features: on train 46.7 / 70.4 / 42.5 / 65.5 in place of 46.9 / 69.5 / 44.5 / 65.0; on
-Evidence Inference, trained on 90 papers and asked about 50 others, +0.4 [-1.7, 2.7] and -0.4 [-1.6, 0.6]. That is no
-clear help, so the finder reads no vectors.
+| | er_at_optimal | er_at_10 | result_er_at_optimal | result_er_at_5 |
+| :-- | --: | --: | --: | --: |
+| trees | 46.1 | 70.7 | 41.6 | 65.8 |
+| ridge regression | | | 39.5 | |
+| both | 46.9 | 69.5 | 44.5 | 65.0 |
+| both, with MiniLM's vectors | 46.7 | 70.4 | 42.5 | 65.5 |
+
+**Wordings** (27 November 2026). The second table of Evidence Inference puts each prompt in eight wordings to its own
+paper and to the most similar other paper of its fold (TF-IDF cosine of whole papers). Verdicts and probabilities are
+learned on two halves of the other four folds.
+
+* `first`, `one of five`: the first sentence, or one of the first five, is marked.
+* AUROC: of the probability that a paper answers, own against other papers.
+* `others none`, `own none`: share of other and of own papers for which `find` reports no evidence.
+* `found wrong`: share of other papers among those reported as found, own and other papers in equal number.
+
+| tried | result |
+| :-- | :-- |
+| one parser for all wordings | 68 to 70 first, except keywords; with the earlier parts 34 to 71 |
+| training on all wordings | within half a point |
+| 24 ways to cut keywords | |
+| a second model for the 25 best sentences, 16 variants | LambdaRank: +2.3 first |
+| scores of strays (below) times 0.8, 0.5 or 0.2 | 0.5: +0.4 |
+| verdict from the best score alone | AUROC 0.93 |
+| with signs of the parts' words, 20 sets of signs | AUROC 0.99 for all |
+| with words weighted by how rare they are in papers | "none" for 11 % of the hypotheses of train; without 24 % |
+
+"None" is reported below the lower of two probabilities: 85 % of the other papers are below the one, 4 % of the own
+papers below the other. Strays are first sentences that nobody marked and that are about other studies, the baseline
+alone, or the comparator alone without a comparing word; 1 % of the marked sentences are such.
 """
 # The package's model was trained on Evidence Inference, so that only other data say something of it.
 UNTRAINED: Mapping[Goal, Sequence[str]] = {
@@ -290,8 +308,8 @@ def tables_of_wordings(worded: Sequence[Worded]) -> list[str]:
     return [
         *rows,
         "",
-        f"{len(tops):,} prompts. The highest chances of their wordings are {spread:.3f} apart in the median.",
-        f"First sentences, as converted, that are not marked and tell of something else: {strays}.",
+        f"{len(tops):,} prompts. Between wordings, the highest probability differs by {spread:.3f} (median).",
+        f"Strays, as converted: {strays}.",
     ]
 
 

@@ -52,27 +52,25 @@ N_FOLDS, N_SEEDS = 5, 5
 _HEAD = """\
 # Results
 
-Made by `make results` from the official train split ({n} instances, {papers} papers; sha256 {sha256}), which lies
-outside this repository. evidencebench {version}, Python {python}, {libraries}.
+Aspect recall in %, with 95 % intervals from resampling papers, on the official train split ({n} instances, {papers}
+papers; sha256 {sha256}), which is not part of this repository. None of our figures is from a hidden split.
 
-Aspect recall in %, with 95 % intervals from resampling papers. Trained systems are cross-validated, {folds} folds by
-paper and {seeds} seeds: every paper is answered by models that saw nothing of it, and an instance
-counts with its mean over the seeds. The others are measured as they are. A rank is a range: the best and the worst that
-a system can claim when every pair is tested (sign flips, Holm over all pairs, 5 %). Times are in
-[performance.md](performance.md).
+Trained systems are cross-validated ({folds} folds by paper, {seeds} seeds): each paper is answered by models that have
+not seen it, and each instance counts with its mean over the seeds. The other systems are run as they are. Ranks are
+ranges, the best and the worst that a system can claim when every pair is tested (sign flips, Holm over all pairs, 5 %).
 
-What was tuned, and on what, stands behind the tables. No figure on this page is from a hidden split.
+The first four sections are written by `make results` (evidencebench {version}, Python {python}, {libraries}).
 """
 
 _TUNING = """\
 ## What was tuned, and how often
 
-* Within the folds: nothing. Every constant of every system here stands in its code.
-* On this split as a whole, before these figures were made: the sizes of the weights of `cues` (two settings, the second
-  after looking at a ridge regression on all of train), the default strengths of `diverse`, and the shape of the learned
-  models: about 120 configurations, most of them of models that the finder has followed. Choosing among so many flatters
-  the result a little: believe a difference of a point or two when another split shows it too.
-* Fine-tuned MiniLM is cross-validated in [training.md](training.md#fine-tuning): 27.0 / 57.4 / 26.5 / 51.4.
+* Within the folds: nothing. All constants are in the code.
+* On the whole split, before these figures were made: the weights of `cues` (two settings, the second after a ridge
+  regression on all of train), the default strengths of `diverse`, and the shape of the learned models (about 120
+  configurations, most of them of models that the finder has replaced). Such a choice flatters the result a little:
+  trust a difference of a point or two only if another split shows it too.
+* Fine-tuned MiniLM is cross-validated [below](#options-and-training): 27.0 / 57.4 / 26.5 / 51.4.
 """
 
 
@@ -86,7 +84,7 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     dataset = open_dataset(options.data)
     figures = list(measured(dataset, options.work, options.jobs))
-    # The last section is made by make_finder_results.py.
+    # The other sections are made by make_finder_results.py and make_direction_model.py, or written by hand.
     finder = RESULTS.read_text(encoding="utf-8").partition("## The finder")
     RESULTS.write_text("\n".join([page(dataset, figures), "".join(finder[1:])]), encoding="utf-8")
     print(f"{RESULTS}: {len(figures)} systems")
@@ -140,7 +138,7 @@ def _recalls(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator[str
             cells.append(f"{percent(one.tasks[task].recall)} {best}-{worst}")
         yield f"| `{one.system}` | {' | '.join(cells)} |"
     yield ""
-    yield "Published, on the **test** split, so beside and not among the above (COLM 2025; mean only):\n"
+    yield "Published (COLM 2025; means only), on the **test** split and so not to be ranked with the above:\n"
     yield f"| system | {' | '.join(DEFAULT_TASKS)} |"
     yield f"| :-- | {' | '.join('--:' for _ in DEFAULT_TASKS)} |"
     for result in PUBLISHED:
@@ -161,7 +159,7 @@ def _clusters(dataset: Dataset, one: SystemFigures, task: str) -> list[str]:
 def _differences(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator[str]:
     finder = figures[-1]
     yield "## Paired differences to the finder\n"
-    yield "The trained `finder` less the system, with intervals; above 0, the finder is better.\n"
+    yield "The trained `finder` minus the system; above 0, the finder is better.\n"
     yield f"| system | {' | '.join(DEFAULT_TASKS)} |"
     yield f"| :-- | {' | '.join('--:' for _ in DEFAULT_TASKS)} |"
     for one in figures:
@@ -177,10 +175,10 @@ def _differences(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator
 
 
 def _hypotheses(figures: Sequence[SystemFigures]) -> Iterator[str]:
-    yield "## What of it is the hypothesis's\n"
+    yield "## Wrong-hypothesis control\n"
     overlaps = {one.system: one.tasks[DEFAULT_TASKS[0]].overlap for one in figures}
     blind = [name for name, overlap in overlaps.items() if overlap is not None and overlap.mean == 1]
-    yield "Aspect recall less that when every paper is asked with another's hypothesis. It is 0 of what reads none:"
+    yield "Aspect recall minus that with another paper's hypothesis. It is 0 for systems that read none:"
     yield f"{', '.join(f'`{name}`' for name in blind)}.\n"
     yield f"| system | {' | '.join(DEFAULT_TASKS)} | overlap of selections |"
     yield f"| :-- | {' | '.join('--:' for _ in DEFAULT_TASKS)} | --: |"
