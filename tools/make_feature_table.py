@@ -14,112 +14,112 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "features.md"
 _HEAD = """\
 # Features and weights
 
-Made from the code by `make docs`; a test keeps it true. This is what `finder` and `cues` know about a sentence. None of
-it is made from a label. With another hypothesis, only the features below "Hypothesis", "Relevance" and "Reporting"
-change, and of these not {same}.
-Relevance and reporting are the finder's; of them, {cues} are also of `cues`. TF-IDF is counted within the paper.
+What `finder` and `cues` know about a sentence, written from the code by `make docs`. None of it comes from a label.
+Only features below "Hypothesis", "Relevance" and "Reporting" depend on the hypothesis, and not all: {same} do not.
+Relevance and reporting are the finder's; `cues` also uses {cues}. TF-IDF is computed within the paper.
 
-The parts of a hypothesis: "Does tea affect blood pressure compared with water?" has the intervention tea, the
-comparator water and the outcome blood pressure, and so it is in other wordings; `systems/question.toml` has their
-forms. Keywords, and what else no form fits, are cut in two or three where their words are most seldom neighbours in the
-paper. Words are compared by their roots, such as `infect` for "infections", in British and American spelling alike, and
-an abbreviation that the paper explains counts as its full name. Asked for answers, the
-finder reads a split hypothesis as its parts alone, in any wording.
+"Does tea affect blood pressure compared with water?" has the parts intervention (tea), comparator (water) and outcome
+(blood pressure), and so it has in other wordings; `systems/question.toml` has the forms. Keywords and whatever fits no
+form are cut in two or three where their words are most rarely neighbours in the paper. Words are compared by root
+(`infect` for "infections"), in British and American spelling alike; an abbreviation that the paper explains counts as
+its full name. When answers are wanted, the finder reads a split hypothesis only through its parts.
 """
 
 _CUES = """\
 ## The words of the cues
 
-Written by hand from how biomedical papers report studies; none was derived from the labels. `increas*` is every word
-that begins so; a phrase in quotes counts wherever it stands; a pattern counts in sentences that hold a digit.
+Written by hand from how biomedical papers report studies, not derived from labels. `increas*` is every word that begins
+so; a phrase in quotes counts anywhere; a pattern counts in sentences with a digit. `evidence` sums {evidence}.
 """
 
 _PARTS = """\
-PART is each of {parts}, the last one the whole hypothesis; `PART_own` is of the first three.
+PART is each of {parts} (the whole hypothesis); `PART_own` exists for the first three.
 """.format(parts=", ".join(f"`{part}`" for part in PARTS))
 
 _WEIGHTS = """\
 ## The weights of `cues`
 
-Of each feature, the weight for all evidence and that for results. A sentence's worth is e to the power of the sum of
-weight times feature; a feature below 0, as outside the abstract, counts as 0. Where what answers the hypothesis is
-wanted, the weights for results count, and those of {answer} are added. How the sizes were
-found: [results](results.md#options-and-training).
+A sentence's worth is e to the power of the sum of weight times feature; a feature below 0, as outside the abstract,
+counts as 0. When answers are wanted, the weights for results count, and {answer} are added. How the weights were set:
+[results](results.md#options-and-training).
+
+| feature | all evidence | results | reason |
+| :-- | --: | --: | :-- |
 """
 
 
 MEANINGS: Mapping[str, str] = {
     "is_heading": "1 for a heading.",
     "is_abstract": "1 for a sentence of the abstract.",
-    "position": "Place in the paper, from 0 (first) to 1 (last).",
-    "from_start": "ln(1 + sentences before it in the paper).",
-    "from_end": "ln(1 + sentences after it in the paper).",
+    "position": "Place in the paper, 0 (first) to 1 (last).",
+    "from_start": "ln(1 + sentences before it).",
+    "from_end": "ln(1 + sentences after it).",
     "paper_length": "ln of the paper's number of sentences.",
-    "abstract_length": "ln(1 + the abstract's number of sentences).",
-    "abstract_position": "Place in the abstract, from 0 to 1; -1 outside.",
+    "abstract_length": "ln(1 + sentences of the abstract).",
+    "abstract_position": "Place in the abstract, 0 to 1; -1 outside.",
     "abstract_from_start": "Sentences of the abstract before it; -1 outside.",
     "abstract_from_end": "Sentences of the abstract after it; -1 outside.",
-    "is_last_of_abstract": "1 for the abstract's last sentence.",
+    "is_last_of_abstract": "1 for the last sentence of the abstract.",
     "after_heading": "ln(1 + sentences since the last heading).",
-    "run_position": "Place from 0, the last heading, to 1, the sentence before the next one.",
-    "run_length": "ln of the number of sentences from the last heading, which counts, to the next.",
-    "section_position": "Place among the sentences of its section's class, from 0 to 1.",
-    "has_labels": "1 where the paper's abstract is structured by labels.",
-    "evidence": "How much of its wording reports findings: the dampened counts of twelve cues, summed.",
-    "evidence_rank": "The share of the paper's sentences with less such wording.",
-    "evidence_density": "Such wording for each 100 characters.",
+    "run_position": "Place from 0, the last heading, to 1, the sentence before the next.",
+    "run_length": "ln of the number of sentences from the last heading, included, to the next.",
+    "section_position": "Place among the sentences of its section's class, 0 to 1.",
+    "has_labels": "1 if the abstract is structured by labels.",
+    "evidence": "How much its wording reports findings: the dampened counts of twelve cues, summed.",
+    "evidence_rank": "Share of the paper's sentences with less `evidence`.",
+    "evidence_density": "`evidence` per 100 characters.",
     "characters": "ln(1 + characters).",
-    "length_rank": "The share of the paper's shorter sentences.",
-    "capitals": "The share of its letters that are capitals.",
-    "digits": "The share of its characters that are digits.",
+    "length_rank": "Share of the paper's sentences that are shorter.",
+    "capitals": "Share of capitals among its letters.",
+    "digits": "Share of digits among its characters.",
     "bm25": "BM25 for the hypothesis.",
-    "bm25_rank": "The share of sentences with a lower BM25.",
+    "bm25_rank": "Share of sentences with a lower BM25.",
     "bm25_share": "BM25 as a share of the paper's highest.",
-    "terms_held": "The share of the hypothesis's words that it holds.",
+    "terms_held": "Share of the hypothesis's words that it holds.",
     "tfidf": "TF-IDF cosine with the hypothesis.",
-    "tfidf_best_neighbour": "The higher of the TF-IDF cosines of its two neighbours with the hypothesis.",
+    "tfidf_best_neighbour": "The higher of its two neighbours' TF-IDF cosines with the hypothesis.",
     "evidence_before": "`evidence` of the sentence before.",
     "evidence_after": "`evidence` of the sentence after.",
-    "evidence_around": "Mean `evidence` of it and the five sentences on either side, 0 beyond the paper's ends.",
+    "evidence_around": "Mean `evidence` of it and five sentences on either side, 0 beyond the paper's ends.",
     "length_before": "ln(1 + characters) of the sentence before.",
     "length_after": "ln(1 + characters) of the sentence after.",
     "centrality": "Mean TF-IDF cosine with the paper's other sentences.",
-    "centrality_rank": "The share of less central sentences.",
+    "centrality_rank": "Share of less central sentences.",
     "to_abstract": "Mean TF-IDF cosine with the abstract's other sentences.",
     "to_nearest_abstract": "Highest TF-IDF cosine with another sentence of the abstract.",
-    "to_nearest_results": "Highest TF-IDF cosine with another sentence of the results.",
-    "to_nearest_discussion": "Highest TF-IDF cosine with another sentence of the discussion or the conclusion.",
-    "to_conclusion": "TF-IDF cosine with the abstract's last sentence.",
-    "to_first": "TF-IDF cosine with the paper's first sentence, often its title.",
+    "to_nearest_results": "The same for the results.",
+    "to_nearest_discussion": "The same for discussion and conclusion.",
+    "to_conclusion": "TF-IDF cosine with the last sentence of the abstract.",
+    "to_first": "TF-IDF cosine with the first sentence of the paper, often its title.",
     "to_nearest": "Highest TF-IDF cosine with any other sentence.",
-    "to_nearest_before": "Highest TF-IDF cosine with an earlier sentence: what it repeats.",
+    "to_nearest_before": "Highest TF-IDF cosine with an earlier sentence, which it repeats.",
     "n_alike": "ln(1 + sentences with a TF-IDF cosine over 0.4).",
     "arms": "`intervention_held` times `comparator_held`.",
-    "asks": "1 where it asks, names an aim, or says that something is not known.",
-    "of_others": "1 where it cites or names other studies, and does not speak of its own.",
-    "of_baseline": "1 where it tells how groups were before anything was done, and of no later time.",
-    "of_other_arm": "1 where it names the comparator, not the intervention, and has no word that compares.",
-    "finding": "How many of eight cues that report a comparison or a test it holds, dampened; 0 where it asks.",
+    "asks": "1 if it asks, states an aim, or says that something is unknown.",
+    "of_others": "1 if it cites or names other studies and does not mention its own.",
+    "of_baseline": "1 if it describes groups before anything was done, and no later time.",
+    "of_other_arm": "1 if it names the comparator, not the intervention, and has no comparing word.",
+    "finding": "How many of eight cues of a comparison or test it holds, dampened; 0 if it asks.",
     "match": "BM25 for the outcome, times 0.3 + that for the two arms, times 0.3 + `finding`, each relative to the "
     "highest.",
-    "match_rank": "The share of sentences with a lower `match`.",
-    "match_abstract_rank": "That share within the abstract; 0 outside.",
-    "match_body_rank": "That share outside the abstract; 0 in it.",
-    "match_around": "The highest `match` of the two sentences on either side.",
-    "to_best": "TF-IDF cosine with the sentence of the highest `match`.",
-    "to_best_3": "The highest TF-IDF cosine with the 3 sentences of highest `match`.",
-    "topic": "How much it shares the words of the sentences that speak of the hypothesis, as a share of the highest.",
-    "topic_wide": "Mean `topic` of it and 10 sentences on either side, as a share of the highest such mean.",
+    "match_rank": "Share of sentences with a lower `match`.",
+    "match_abstract_rank": "The same within the abstract; 0 outside.",
+    "match_body_rank": "The same outside the abstract; 0 in it.",
+    "match_around": "Highest `match` of the two sentences on either side.",
+    "to_best": "TF-IDF cosine with the sentence of highest `match`.",
+    "to_best_3": "Highest TF-IDF cosine with the 3 sentences of highest `match`.",
+    "topic": "How much it shares the words of sentences about the hypothesis, relative to the highest.",
+    "topic_wide": "Mean `topic` of it and 10 sentences on either side, relative to the highest.",
     "topic_wider": "The same with 40 sentences on either side.",
-    "reports_asked": "How likely it reports an item that is asked for, such as blinding, in standard deviations of the "
-    "paper's sentences; 0 where none is.",
-    "reports_asked_odds": "The same as log odds; -9 where none is asked for.",
-    "asks_item": "1 where an item is asked for; of a statement never.",
-    "number_asked": "1 where a number is asked for and it has one.",
-    "asks_number": "1 where a number is asked for.",
+    "reports_asked": "How likely it reports the item that is asked for, such as blinding, in standard deviations of "
+    "the paper's sentences; 0 if none is.",
+    "reports_asked_odds": "The same as log odds; -9 if none is asked for.",
+    "asks_item": "1 if an item is asked for; never for a statement.",
+    "number_asked": "1 if a number is asked for and it has one.",
+    "asks_number": "1 if a number is asked for.",
     "words_and_reporting": "BM25 for the whole in standard deviations, plus 1.2 times `reports_asked`, plus 0.7 times "
     "`number_asked`.",
-    "is_stated": "1 where a statement is made, and nothing asked.",
+    "is_stated": "1 if something is stated and nothing asked.",
 }
 FAMILIES: Mapping[str, tuple[Sequence[str], str]] = {
     "section_ROLE": (
@@ -128,22 +128,22 @@ FAMILIES: Mapping[str, tuple[Sequence[str], str]] = {
     ),
     "abstract_ROLE": (
         [role.name.lower() for role in Role if role <= Role.CONCLUSION],
-        "1 in a part of the abstract of the class ROLE; there is no back matter.",
+        "1 in a part of the abstract of the class ROLE, which is never back matter.",
     ),
-    "cue_CUE": ([cue.name for cue in CUES], "ln(1 + how often it holds CUE), a cue of the list below."),
+    "cue_CUE": ([cue.name for cue in CUES], "ln(1 + how often it holds CUE, listed below)."),
 }
 """Features of one meaning: what their names end in, and that meaning."""
 MEANINGS_OF_PART: Mapping[str, str] = {
     "own": "`{part}_held`, of the words that no other part has.",
-    "held": "The share of the {of}'s words that it holds, in any form, each weighed by its rarity in the paper.",
-    "held_relative": "`{part}_held` as a share of the paper's highest.",
-    "rank": "The share of sentences with a lower BM25 for the {of}.",
-    "rarest": "1 where it holds the {of}'s rarest word of those that the paper has.",
-    "phrase": "The share of the {of}'s neighbouring words that are neighbours in it.",
-    "focus": "The share of its words, weighed by rarity, that are the {of}'s.",
-    "before": "The highest `{part}_held` of the 3 sentences before it.",
-    "heading": "`{part}_held` of the heading above it; 0 without one.",
-    "wide": "Mean BM25 for the {of} of it and 10 sentences on either side, as a share of the highest such mean.",
+    "held": "Share of the {of}'s words that it holds, in any form, weighted by rarity in the paper.",
+    "held_relative": "`{part}_held` relative to the paper's highest.",
+    "rank": "Share of sentences with a lower BM25 for the {of}.",
+    "rarest": "1 if it holds the rarest of the {of}'s words that the paper has.",
+    "phrase": "Share of the {of}'s neighbouring words that are neighbours in it.",
+    "focus": "Share of its words, weighted by rarity, that are the {of}'s.",
+    "before": "Highest `{part}_held` of the 3 sentences before it.",
+    "heading": "`{part}_held` of its heading; 0 without one.",
+    "wide": "Mean BM25 for the {of} of it and 10 sentences on either side, relative to the highest.",
     "evidence": "`{part}_held_relative` times `evidence`.",
     "p_value": "`{part}_held_relative` times `cue_p_value`.",
 }
@@ -169,12 +169,10 @@ def reference() -> str:
     features = [*FEATURES, *RELEVANCE_FEATURES, *REPORTING_FEATURES]
     reading = {feature.group for feature in features if feature.reads_hypothesis}
     same = [f"`{feature.name}`" for feature in features if feature.group in reading and not feature.reads_hypothesis]
-    weights = (f"* `{name}` {weight.evidence}, {weight.results}: {weight.reason}" for name, weight in WEIGHTS.items())
+    weights = (f"| `{name}` | {one.evidence} | {one.results} | {one.reason} |" for name, one in WEIGHTS.items())
     answer = ", ".join(f"`{name}` ({weight})" for name, weight in ANSWER_WEIGHTS.items())
-    words = (
-        f"* `{cue.name}`{' (in `evidence`)' if cue.name in EVIDENCE_CUES else ''}, {cue.meaning}: {_wording(cue)}"
-        for cue in CUES
-    )
+    words = (f"* `{cue.name}`, {cue.meaning}: {_wording(cue)}" for cue in CUES)
+    summed = [f"`{cue.name}`" for cue in CUES if cue.name in EVIDENCE_CUES]
     used = [f"`{one.name}`" for one in RELEVANCE_FEATURES if one.name in {**WEIGHTS, **ANSWER_WEIGHTS}]
     parts = [_HEAD.format(same=", ".join(same), cues=" and ".join(used))]
     for group in dict.fromkeys(feature.group for feature in features):
@@ -185,11 +183,10 @@ def reference() -> str:
     return "\n".join(
         [
             *parts,
-            _CUES,
+            _CUES.format(evidence=", ".join(summed)),
             *words,
             "",
-            _WEIGHTS.format(answer=answer),
-            *weights,
+            _WEIGHTS.format(answer=answer) + "\n".join(weights),
             "",
         ]
     )
