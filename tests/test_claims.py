@@ -69,9 +69,9 @@ def test_every_figure_of_speed_stands_with_a_script_that_measures_it_and_a_day()
 
 REPEATED = (
     ("docs/report.md", "2.2 s", "takes 2.2 s"),
-    ("docs/report.md", "5.3 MB", "It is 5.3 MB"),
+    ("docs/report.md", "5.3 MB", "its size | 5.3 MB"),
     ("docs/report.md", "2.6 times as long as `leaderboard`", "2.6 times as long as `leaderboard`"),
-    ("docs/report.md", "drawn it after 0.4 s", "drawn in Chromium after 0.4 s"),
+    ("docs/report.md", "drawn it after 0.4 s", "drawn in Chromium; a clicked paper | after 0.4 s"),
     ("docs/report.md", "open after 0.6 s", "open after 0.6 s"),
 )
 
