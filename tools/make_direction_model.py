@@ -80,57 +80,53 @@ Written by `tools/make_direction_model.py DATA --figures`: {n} prompts of {paper
 which annotators name one direction most often; five folds by paper, one seed; shares in %.
 
 The model is a logistic regression over the words of a sentence, with those of the hypothesis marked. "Higher with water
-than with tea" is turned into "higher with tea than with water" and answered with the opposite. Of two numbers it sees
-which is larger, and of "improved" what it means for the outcome. Sentences found together are read together: the scores
-of the first ten are added to those of each, divided by twice their rank, but no direction comes of this if the
-sentence's own words favour another. No direction is reported if the best score leads by little, or if an increase and a
-decrease are close; the threshold was set on papers held back from training.
+than with tea" is read as "higher with tea than with water", then reversed. The model sees which of two numbers is
+larger, and what "improved" means for the outcome. To each sentence's scores those of the first ten are added, divided
+by twice their rank; a direction that the sentence's own words speak against is not reported. Neither is one that leads
+by little, or an increase and a decrease that are close, by a threshold set on papers held back from training.
 
 | name | meaning |
 | :-- | :-- |
-| `marked` | the sentences that people marked, read beside the first ten that `{system}` finds, which was not trained \
-on these papers |
+| `marked` | sentences that people marked, read beside the first ten of `{system}`, not trained on these papers |
 | `found first` | the first of these ten, marked or not |
 | `both arms named` | the marked ones with words of intervention and comparator |
 | `arms exchanged` | the same with the arms exchanged, which makes an increase a decrease |
-| `said` | share of sentences with a direction |
-| `the opposite` | share of the significant increases and decreases reported as the reverse |
-| `reversed` | share of all claims for which "supports" and "contradicts" are confused |
-| rule | counts words of comparison; p over 0.05, "no", "not" and "similar" mean no difference |
+| `said` | share with a direction |
+| `the opposite` | share of significant increases and decreases reported as the reverse |
+| `reversed` | share with "supports" and "contradicts" confused |
+| rule | counts comparing words; p over 0.05, "no", "not", "similar" mean no difference |
 
-With other sentences beside the marked ones (first wording, then the worst):
+Beside the first ten of other systems (first wording, then the worst):
 
-| found by | said | right of what is said | the opposite |
+| system | said | right of what is said | the opposite |
 | :-- | --: | --: | --: |
 | `bm25` | 69.3, 67.6 | 89.0, 87.3 | 3.1, 4.6 |
 | the shipped finder, which has seen these papers | 69.2, 68.1 | 89.9, 88.2 | 2.6, 3.8 |
 
-Tried were about 50 configurations on all five folds, about 90 on three, mostly ways to weight other sentences, and nine
-rules more:
+Tried: about 50 configurations on five folds, about 90 on three, mostly ways to weight other sentences; nine rules more.
 
 | tried | effect |
 | :-- | :-- |
-| a sentence's own words first | most of the 166 unmarked sentences (of 9,583) with p below 0.05 read as no difference \
-no longer are; 0.6 points more opposites |
+| a sentence's own words first | corrects most of the 166 unmarked sentences (of 9,583) with p below 0.05 read as no \
+difference; 0.6 points more opposites |
 | without the numbers; without what "improved" means | 4.0 % and 3.5 % the opposite, not 2.9 |
 | "intervention" as a word for the intervention; single sentences as examples; other weights by rank; "placebo", \
 "control", "sham" as words of an unnamed comparator | less than a point |
 | nothing reported if "than" is near no arm | a point more opposites; eight other rules moved a few sentences |
 | a fourth class learned from unmarked sentences | hides 44 to 82 % of the marked ones; rules instead |
 
-By these rules, a sentence states no finding of its paper if it gives a level of significance, a planned size, an aim, a
-definition, what others found, who was randomised, or baselines; in `find`, also if it is in the introduction or
-methods. That holds for 316 of 1,150 sentences that `find` shows from 115 JATS articles; where sections are unknown, 20
-of them get a direction.
+By these rules, a level of significance, a planned size, an aim, a definition, what others found, who was randomised and
+baselines are no findings; in `find`, nor are introductions and methods, which have 316 of 1,150 sentences that it shows
+from 115 JATS articles. Where sections are unknown, 20 of these get a direction.
 
-Outcome values ("improved", "better", "worse"): 41 % of outcomes have one in the list of `find`; the others get no
-stance on "better". For 97 prompts with such words in the marked sentences and a value, the list agrees with the marked
-direction in 85 %; five of the others are improvements of a harm that annotators took for increases.
+For "improved", "better" and "worse", `find` has a list of outcome values. 41 % of outcomes are in it; the others get no
+stance on "better". On 97 prompts with such words in the marked sentences, it agrees with the marked direction in 85 %;
+five of the others are improvements of a harm that annotators took for increases.
 """
 
 _STANCES = """\
-Stances, for hypotheses made of each prompt: "I increases O compared with C", "Does I reduce O compared with C?", "I
-does not change O compared with C", "I does not reduce O compared with C".
+Stances, for hypotheses made of each prompt: "I increases O compared with C", "Does I reduce O ...?", "I does not change
+O ...", "I does not reduce O ...".
 """
 
 _ANSWERED = """\

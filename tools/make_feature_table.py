@@ -19,10 +19,10 @@ Only features below "Hypothesis", "Relevance" and "Reporting" depend on the hypo
 Relevance and reporting are the finder's; `cues` also uses {cues}. TF-IDF is computed within the paper.
 
 "Does tea affect blood pressure compared with water?" has the parts intervention (tea), comparator (water) and outcome
-(blood pressure), and so it has in other wordings; `systems/question.toml` has the forms. Keywords and whatever fits no
-form are cut in two or three where their words are most rarely neighbours in the paper. Words are compared by root
-(`infect` for "infections"), in British and American spelling alike; an abbreviation that the paper explains counts as
-its full name. When answers are wanted, the finder reads a split hypothesis only through its parts.
+(blood pressure), in other wordings too (`systems/question.toml`). Keywords and whatever fits no form are cut in two or
+three where their words are most rarely neighbours in the paper. Words are compared by root (`infect` for "infections"),
+British and American spelling alike; an abbreviation that the paper explains counts as its full name. When answers are
+wanted, the finder reads a split hypothesis only through its parts.
 """
 
 _CUES = """\

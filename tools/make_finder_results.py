@@ -55,15 +55,11 @@ FEATURE_OF = {feature.name: feature for feature in RELEVANCE_FEATURES}
 HEAD = "## The finder\n"
 _INTRODUCTION = """\
 Written by `tools/make_finder_results.py DATA...`, one part per data set. The trained finder is cross-validated (five
-folds by paper, one seed); the other systems are run as they are. `asked` says which hypothesis is put to each paper:
+folds by paper, one seed). Each paper is asked its `own` hypothesis; if that compares, also in `other words` ("Does tea
+affect blood pressure?" for "Tea, compared with water, changes blood pressure."); another paper's (`wrong`); and its own
+with another paper of its fold before or after it (`two papers`).
 
-* `own`: its own.
-* `other words`: its own as a question without comparator, for data of comparisons: "Does tea affect blood pressure?"
-  for "Tea, compared with water, changes blood pressure."
-* `wrong`: another paper's.
-* `two papers`: its own, with another paper of the same fold placed before or after the right one.
-
-About 50 configurations were tried on these data, on one fold of Evidence Inference and five of train:
+About 50 configurations were tried, on one fold of Evidence Inference and five of train:
 
 | tried | effect in points |
 | :-- | :-- |
@@ -73,8 +69,8 @@ train: -0.5 to -4 |
 | three forests, not one | +2 at train's two tasks with the fewest sentences |
 | reading only the article that the hypothesis is about | about +10 at `two papers`, train |
 | discount for repetition | up to -2 on Evidence Inference, where findings stated twice were marked twice |
-| MiniLM's vectors as six features | not used: none clear on train (table below); Evidence Inference, trained on 90 \
-papers, asked about 50 others: +0.4 [-1.7, 2.7] and -0.4 [-1.6, 0.6] |
+| MiniLM's vectors as six features (not used) | train: table below; Evidence Inference, trained on 90 papers, asked \
+about 50 others: +0.4 [-1.7, 2.7] and -0.4 [-1.6, 0.6] |
 | losses, targets, 100 to 300 trees of 8 to 31 leaves, five groups of features, three strengths of the discount, \
 twelve settings of the answer weights of `cues` | most within 2 of each other |
 
@@ -89,13 +85,10 @@ For `study`, a ridge regression is added to the trees (train; trees alone: by se
 | both, with MiniLM's vectors | 46.7 | 70.4 | 42.5 | 65.5 |
 
 **Wordings** (27 November 2026). The second table of Evidence Inference puts each prompt in eight wordings to its own
-paper and to the most similar other paper of its fold (TF-IDF cosine of whole papers). Verdicts and probabilities are
-learned on two halves of the other four folds.
-
-* `first`, `one of five`: the first sentence, or one of the first five, is marked.
-* AUROC: of the probability that a paper answers, own against other papers.
-* `others none`, `own none`: share of other and of own papers for which `find` reports no evidence.
-* `found wrong`: share of other papers among those reported as found, own and other papers in equal number.
+paper and to the most similar other one of its fold (TF-IDF cosine). Verdicts and probabilities are learned on two
+halves of the other four folds. `first`, `one of five`: a marked sentence is first, or among the first
+five. AUROC: of the probability that a paper answers, own against other papers. `others none`, `own none`: `find`
+reports no evidence. `found wrong`: share of other papers among those found, asked as often as own papers.
 
 | tried | result |
 | :-- | :-- |
@@ -108,9 +101,9 @@ learned on two halves of the other four folds.
 | with signs of the parts' words, 20 sets of signs | AUROC 0.99 for all |
 | with words weighted by how rare they are in papers | "none" for 11 % of the hypotheses of train; without 24 % |
 
-"None" is reported below the lower of two probabilities: 85 % of the other papers are below the one, 4 % of the own
-papers below the other. Strays are first sentences that nobody marked and that are about other studies, the baseline
-alone, or the comparator alone without a comparing word; 1 % of the marked sentences are such.
+"None" is reported below the lower of two probabilities: 85 % of the other papers are below one, 4 % of the own below
+the other. Strays are unmarked first sentences about other studies, the baseline alone, or the comparator alone without
+a comparing word; 1 % of the marked sentences are such.
 """
 # The package's model was trained on Evidence Inference, so that only other data say something of it.
 UNTRAINED: Mapping[Goal, Sequence[str]] = {

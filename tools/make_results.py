@@ -68,8 +68,8 @@ _TUNING = """\
 * Within the folds: nothing. All constants are in the code.
 * On the whole split, before these figures were made: the weights of `cues` (two settings, the second after a ridge
   regression on all of train), the default strengths of `diverse`, and the shape of the learned models (about 120
-  configurations, most of them of models that the finder has replaced). Such a choice flatters the result a little:
-  trust a difference of a point or two only if another split shows it too.
+  configurations, most of models that the finder has replaced). This flatters the result a little: trust a difference
+  of a point or two only if another split shows it too.
 * Fine-tuned MiniLM is cross-validated [below](#options-and-training): 27.0 / 57.4 / 26.5 / 51.4.
 """
 
