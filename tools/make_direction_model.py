@@ -76,14 +76,14 @@ LABELS = {
     "no significant difference": ReportedDirection.NO_DIFFERENCE,
 }
 _INTRODUCTION = """\
-Written by `tools/make_direction_model.py DATA --figures`: {n} prompts of {papers} papers of Evidence Inference in
-which annotators name one direction most often; five folds by paper, one seed; shares in %.
+Written by `tools/make_direction_model.py DATA --figures`, on {n} prompts of Evidence Inference ({papers} papers) whose
+annotators name one direction most often; five folds by paper, one seed; shares in %.
 
 The model is a logistic regression over the words of a sentence, with those of the hypothesis marked. "Higher with water
 than with tea" is read as "higher with tea than with water", then reversed. The model sees which of two numbers is
-larger, and what "improved" means for the outcome. To each sentence's scores those of the first ten are added, divided
-by twice their rank; a direction that the sentence's own words speak against is not reported. Neither is one that leads
-by little, or an increase and a decrease that are close, by a threshold set on papers held back from training.
+larger, and what "improved" means for the outcome. The scores of the first ten sentences, divided by twice their rank,
+are added to each sentence's own. No direction is reported if the sentence's own words speak against it, if it leads by
+little, or if an increase and a decrease are close; the threshold was set on papers held back from training.
 
 | name | meaning |
 | :-- | :-- |
@@ -103,7 +103,7 @@ Beside the first ten of other systems (first wording, then the worst):
 | `bm25` | 69.3, 67.6 | 89.0, 87.3 | 3.1, 4.6 |
 | the shipped finder, which has seen these papers | 69.2, 68.1 | 89.9, 88.2 | 2.6, 3.8 |
 
-Tried: about 50 configurations on five folds, about 90 on three, mostly ways to weight other sentences; nine rules more.
+About 50 configurations were tried on five folds and 90 on three, mostly ways to weight other sentences, and nine rules:
 
 | tried | effect |
 | :-- | :-- |
@@ -112,7 +112,7 @@ difference; 0.6 points more opposites |
 | without the numbers; without what "improved" means | 4.0 % and 3.5 % the opposite, not 2.9 |
 | "intervention" as a word for the intervention; single sentences as examples; other weights by rank; "placebo", \
 "control", "sham" as words of an unnamed comparator | less than a point |
-| nothing reported if "than" is near no arm | a point more opposites; eight other rules moved a few sentences |
+| nothing reported if "than" is near no arm | a point more opposites; the eight other rules moved a few sentences |
 | a fourth class learned from unmarked sentences | hides 44 to 82 % of the marked ones; rules instead |
 
 By these rules, a level of significance, a planned size, an aim, a definition, what others found, who was randomised and

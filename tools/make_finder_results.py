@@ -86,9 +86,9 @@ For `study`, a ridge regression is added to the trees (train; trees alone: by se
 
 **Wordings** (27 November 2026). The second table of Evidence Inference puts each prompt in eight wordings to its own
 paper and to the most similar other one of its fold (TF-IDF cosine). Verdicts and probabilities are learned on two
-halves of the other four folds. `first`, `one of five`: a marked sentence is first, or among the first
-five. AUROC: of the probability that a paper answers, own against other papers. `others none`, `own none`: `find`
-reports no evidence. `found wrong`: share of other papers among those found, asked as often as own papers.
+halves of the other folds. `first`, `one of five`: a marked sentence is first, or among the first five. AUROC: of the
+probability that a paper answers, own against other. `others none`, `own none`: `find` reports no evidence. `found
+wrong`: share of other papers among those found, both asked equally often.
 
 | tried | result |
 | :-- | :-- |

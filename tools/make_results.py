@@ -53,11 +53,11 @@ _HEAD = """\
 # Results
 
 Aspect recall in %, with 95 % intervals from resampling papers, on the official train split ({n} instances, {papers}
-papers; sha256 {sha256}), which is not part of this repository. None of our figures is from a hidden split.
+papers; sha256 {sha256}). None of our figures is from a hidden split.
 
 Trained systems are cross-validated ({folds} folds by paper, {seeds} seeds): each paper is answered by models that have
-not seen it, and each instance counts with its mean over the seeds. The other systems are run as they are. Ranks are
-ranges, the best and the worst that a system can claim when every pair is tested (sign flips, Holm over all pairs, 5 %).
+not seen it, each instance counts with its mean over the seeds. Ranks are ranges, the best and the worst that a system
+can claim when every pair is tested (sign flips, Holm over all pairs, 5 %).
 
 The first four sections are written by `make results` (evidencebench {version}, Python {python}, {libraries}).
 """
