@@ -23,10 +23,10 @@ from pathlib import Path
 _LAYOUT = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize.ENDMARKER}
 PACKAGES = ("evidencebench", "ranx", "ir_measures", "mteb", "inspect_ai")
 THINGS = {
-    "own_system": "score a system of one's own",
-    "own_measure": "a measure of one's own",
-    "own_control": "a control of one's own beside it",
-    "own_test": "a test of one's own between two",
+    "own_system": "score your own system",
+    "own_measure": "your own measure",
+    "own_control": "your own control beside it",
+    "own_test": "your own test of two systems",
     "latex_table": "LaTeX: 3 systems, 2 tasks, marks",
     "cross_validation": "cross-validate",
     "training": "train",
