@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import io
+import json
 import os
 import re
 import shlex
@@ -177,6 +178,19 @@ def test_the_example_in_the_data_format_holds() -> None:
     failures, n_examples = doctest.testfile(str(ROOT / "docs" / "data-format.md"), module_relative=False)
     assert n_examples > 0
     assert failures == 0
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_the_instance_of_the_data_format_is_valid_and_its_optima_are_those_that_solve_derives() -> None:
+    (shown,) = blocks((ROOT / "docs" / "data-format.md").read_text(encoding="utf-8"), "json")
+    Path("shown.json").write_text(shown, encoding="utf-8")
+    assert printed_by("evidencebench data validate shown.json --optima").endswith("valid\n")
+    record = json.loads(shown)
+    own = {key: value for key, value in record["tea_1"].items() if not key.endswith("_evaluation")}
+    assert len(own) == len(record["tea_1"]) - 4
+    Path("mine.json").write_text(json.dumps({"tea_1": own}), encoding="utf-8")
+    printed_by("evidencebench data solve mine.json -o solved.json")
+    assert json.loads(Path("solved.json").read_text(encoding="utf-8")) == record
 
 
 def test_the_make_commands_of_readme_are_what_ci_runs() -> None:
