@@ -201,7 +201,7 @@ def test_the_make_commands_of_readme_are_what_ci_runs() -> None:
 
 
 def test_the_cli_reference_is_what_help_prints() -> None:
-    assert REFERENCE.read_text(encoding="utf-8") == reference(), "run 'make docs'"
+    assert REFERENCE.read_text(encoding="utf-8") == reference(), "run 'make generated'"
 
 
 def test_the_reference_says_of_every_command_each_of_its_options_and_what_is_shared_once() -> None:

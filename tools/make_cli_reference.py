@@ -13,7 +13,7 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
 _HEAD = """\
 # The command line
 
-Made from `--help` by `make docs`; a test keeps it true. `D` is a data file or a catalogue name, `RUN` a run file.
+Made from `--help` by `make generated`; a test keeps it true. `D` is a data file or a catalogue name, `RUN` a run file.
 
 An option on the command line wins over the environment (`EVIDENCEBENCH_RUN_JOBS=2` sets `run --jobs`), which wins over
 the default. What many commands share is a [setting](#settings): `--set level=0.9` on the command line wins over

@@ -213,4 +213,4 @@ def test_a_very_long_sentence_is_read_to_its_end(text: str) -> None:
 
 
 def test_the_document_lists_every_feature() -> None:
-    assert REFERENCE.read_text(encoding="utf-8") == reference(), "run 'make docs'"
+    assert REFERENCE.read_text(encoding="utf-8") == reference(), "run 'make generated'"
