@@ -253,7 +253,7 @@ def test_documents_name_only_what_is_public(document: str) -> None:
 def test_the_documents_are_short_enough_to_be_read() -> None:
     pages = [path for path in (ROOT / "docs").glob("*.md") if path != REFERENCE]
     n_words = {path.name: _n_words(path.read_text(encoding="utf-8")) for path in pages}
-    assert sum(n_words.values()) <= 45_000, sorted(n_words.items(), key=lambda one: -one[1])
+    assert sum(n_words.values()) <= 35_000, sorted(n_words.items(), key=lambda one: -one[1])
 
 
 def _n_words(text: str) -> int:
