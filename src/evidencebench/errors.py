@@ -50,7 +50,12 @@ class EvidenceWarning(UserWarning):
 
     def __init__(self, system: str, kind: str, text: str, n: int = 0, *, n_all: int = 0, task: str = "") -> None:
         super().__init__(system, kind, text, n)
-        self.system, self.kind, self.text, self.n, self.n_all, self.task = system, kind, text, n, n_all, task
+        self.system = system
+        self.kind = kind
+        self.text = text
+        self.n = n
+        self.n_all = n_all
+        self.task = task
 
     def __str__(self) -> str:
         return f"{self.system}: {self.text}"
@@ -77,7 +82,7 @@ class NothingKeptError(DataError):
 
     def __init__(self, message: str, explained: Sequence[str] = ()) -> None:
         super().__init__(message)
-        self.explained = tuple(explained)
+        self.explained: tuple[str, ...] = tuple(explained)
 
 
 class FormatError(DataError):

@@ -184,4 +184,4 @@ def _interval(estimate: Estimate) -> str:
     return f"{estimate.alone}: none" if ends is None else f"[{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]"
 
 
-command = LazyGroup("audit", commands=[sample, review, report])
+command: LazyGroup = LazyGroup("audit", commands=[sample, review, report])

@@ -236,7 +236,7 @@ def _removables(
         yield _Removable("embeddings", n_vectors, [counted(n_vectors, "embedding")], partial(remove_vectors, vectors))
 
 
-command = LazyGroup(
+command: LazyGroup = LazyGroup(
     "cache",
     commands=[list_, prune],
     help="""List and prune what is kept between runs.

@@ -226,4 +226,4 @@ def _cautions(report: TrecReport) -> Iterator[str]:
             yield f"{name}: {counted(run.n_sets, 'set')} of sentences got an order, that in which they were named"
 
 
-command = LazyGroup("export", commands=[inspect, run, hf, trec])
+command: LazyGroup = LazyGroup("export", commands=[inspect, run, hf, trec])

@@ -44,7 +44,9 @@ class LazyGroup(click.Group):
     ) -> None:
         super().__init__(name, **{"help": COMMANDS.get(name), **settings})
         own = {name: (command.help or "").partition("\n")[0] for name, command in self.commands.items()}
-        self.package, self.lines, self.modules = package, {**(lines or {}), **own}, modules or {}
+        self.package = package
+        self.lines: dict[str, str] = {**(lines or {}), **own}
+        self.modules: Mapping[str, str] = modules or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.lines)

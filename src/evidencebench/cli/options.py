@@ -182,7 +182,8 @@ class Parsed(click.ParamType[Any]):
     """A value that a function reads from the text; its errors are told as those of the option."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        self.name, self._parse = name, parse
+        self.name: str = name
+        self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -205,9 +206,9 @@ def completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
 
 
 # The tables are imported only when a shell asks for names, since their import is slow.
-complete_systems = completer(lambda: import_module("evidencebench.execution.system_table").SYSTEMS)
-complete_trainings = completer(lambda: import_module("evidencebench.training.trainings").TRAININGS)
-complete_data = completer(lambda: ("sample", *CATALOG), "file")
+complete_systems: Completer = completer(lambda: import_module("evidencebench.execution.system_table").SYSTEMS)
+complete_trainings: Completer = completer(lambda: import_module("evidencebench.training.trainings").TRAININGS)
+complete_data: Completer = completer(lambda: ("sample", *CATALOG), "file")
 
 
 def control_option(text: str) -> Declared:

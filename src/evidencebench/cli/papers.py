@@ -293,4 +293,4 @@ def _print_sentences(paper: Paper) -> None:
     click.echo()
 
 
-command = LazyGroup("papers", commands=[fetch, show])
+command: LazyGroup = LazyGroup("papers", commands=[fetch, show])

@@ -151,4 +151,4 @@ def new(*, name: Annotated[str, argument()]) -> None:
     click.echo(f"then: evidencebench run {name} --data sample -o {name}.jsonl")
 
 
-command = options.command(systems, LazyGroup, commands=[new], invoke_without_command=True)
+command: click.Command = options.command(systems, LazyGroup, commands=[new], invoke_without_command=True)

@@ -214,7 +214,9 @@ class DraftWriter:
         stale = [] if made_of is None else before.stale(made_of)
         for draft_id in stale:
             journal.append(with_checksum(msgspec.json.encode({"id": draft_id, "is_stale": True})))
-        self.done = {name: marks.dropped for name, marks in before.marks.items() if name not in {*stale}}
+        self.done: dict[str, str] = {
+            name: marks.dropped for name, marks in before.marks.items() if name not in {*stale}
+        }
         self._is_finished = before.is_finished and not stale
 
     def append(self, draft: Draft) -> None:

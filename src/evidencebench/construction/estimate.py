@@ -67,6 +67,7 @@ class RehearsingSender(EstimatingSender):
         super().__init__(prices)
         self._cache, self._assumed = cache, completion_tokens
         self.uses: dict[str, ModelUse] = {}
+        self.n_missing: int = 0
         self.begin()
 
     def begin(self, *, stored: bool = False) -> None:

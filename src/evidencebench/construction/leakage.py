@@ -55,7 +55,9 @@ class TextIndex:
 
     def __init__(self, papers: Sequence[Hashes]) -> None:
         by_text: dict[bytes, int] = {}
-        self.first = [by_text.setdefault(hashes.tobytes() or str(n).encode(), n) for n, hashes in enumerate(papers)]
+        self.first: list[int] = [
+            by_text.setdefault(hashes.tobytes() or str(n).encode(), n) for n, hashes in enumerate(papers)
+        ]
         distinct = sorted(set(self.first))
         owners = np.repeat(np.array(distinct, dtype=np.uint32), [len(papers[number]) for number in distinct])
         hashes = np.concatenate([np.empty(0, dtype=np.uint64), *(papers[number] for number in distinct)])

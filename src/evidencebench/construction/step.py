@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +21,7 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.objects import is_refusal, read_object, schema_of_object
 from evidencebench.systems.llm.asking import Asker, ask_until_read
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
-from evidencebench.systems.llm.prompts import prompt_named
+from evidencebench.systems.llm.prompts import Prompt, prompt_named
 
 NO_REPLY = "no usable reply"  # why a draft is dropped whose replies came, however often they were asked for
 REFUSED = "the model refused"  # why a draft is dropped that the model, or its provider, declines to answer
@@ -43,7 +42,8 @@ def settings_of_asker(asker: Asker) -> dict[str, Any]:
     return {**chat, "repairs": asker.repairs}
 
 
-step_prompt = partial(prompt_named, package="evidencebench.construction")
+def step_prompt(name: str) -> Prompt:
+    return prompt_named(name, package="evidencebench.construction")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -49,8 +49,10 @@ class Dataset:
     """
 
     def __init__(self, source: DataSource, chosen: tuple[str, ...] | None = None) -> None:
-        self.path, self.ids = source.snapshot.path, source.ids if chosen is None else chosen
-        self._source, self.chosen_ids = source, chosen
+        self.path: Path = source.snapshot.path
+        self.ids: tuple[str, ...] = source.ids if chosen is None else chosen
+        self.chosen_ids = chosen
+        self._source = source
         self._held: Container[object] = source if chosen is None else frozenset(chosen)
 
     @property

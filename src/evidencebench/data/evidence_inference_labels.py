@@ -109,7 +109,8 @@ class PlacingPaper:
     """A paper in which marked texts are placed, and its plain text; None where it is missing or cannot be read."""
 
     def __init__(self, paper: Paper | None, plain: TrialText | None) -> None:
-        self.paper, self._plain = paper, plain
+        self.paper = paper
+        self._plain = plain
         self._searched = SearchedPaper(paper.sentences if paper is not None else ())
 
     def place(self, annotation: Annotation) -> Placement:

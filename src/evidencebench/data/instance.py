@@ -100,7 +100,8 @@ class Origin:
     """
 
     def __init__(self, raw: bytes | msgspec.Raw | Callable[[], bytes], *, names_itself: bool = False) -> None:
-        self._raw, self.names_itself = raw, names_itself
+        self._raw = raw
+        self.names_itself = names_itself
 
     @cached_property
     def raw(self) -> bytes:

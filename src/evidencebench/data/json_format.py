@@ -6,7 +6,6 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from mmap import ACCESS_READ, mmap
 from typing import Any
@@ -378,8 +377,12 @@ def _open_indexed(
     return JsonFile(snapshot=snapshot, places=places, repeated_ids=repeated)
 
 
-open_json = partial(_open_indexed, index_json)
-open_json_lines = partial(_open_indexed, index_lines)
+def open_json(snapshot: Snapshot) -> JsonFile:
+    return _open_indexed(index_json, snapshot)
+
+
+def open_json_lines(snapshot: Snapshot) -> JsonFile:
+    return _open_indexed(index_lines, snapshot)
 
 
 def write_json(file: Output, instances: Iterable[Instance]) -> None:

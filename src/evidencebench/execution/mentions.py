@@ -21,7 +21,7 @@ class LineIndex:
     """The roots of the words of a paper's lines, units and sentences, and the lines that hold each in any form."""
 
     def __init__(self, units: tuple[Unit, ...], sentences: tuple[str, ...]) -> None:
-        self.n_units = len(units)
+        self.n_units: int = len(units)
         self._holding: defaultdict[str, set[int]] = defaultdict(set)
         lines = (*(unit.text for unit in units), *sentences)
         for number, line in enumerate(lines):

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.data.dataset import Dataset, dataset_from
-from evidencebench.data.tasks import TaskOrName, tasks_from
+from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.protocol import Engine
 from evidencebench.execution.answers import SystemFunction
 from evidencebench.execution.changes import HypothesisFunction, control_of, query_control
@@ -122,16 +122,19 @@ class Experiment:
         client: ChatClient | None = None,
         on_progress: Callable[[str, int, int], None] = lambda *_: None,
     ) -> None:
-        self.dataset, self.tasks, self.limit, self.rules = dataset_from(data), tasks_from(tasks), limit, rules
-        self.resampling = Resampling(seed=seed, n_draws=draws, level=level, test=test)
-        self.measures = tuple(measures)
-        self.seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+        self.dataset: Dataset = dataset_from(data)
+        self.tasks: tuple[Task, ...] = tasks_from(tasks)
+        self.limit = limit
+        self.rules = rules
+        self.resampling: Resampling = Resampling(seed=seed, n_draws=draws, level=level, test=test)
+        self.measures: tuple[Measure, ...] = tuple(measures)
+        self.seeds: tuple[int, ...] = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
         self._controls = controls
-        self.systems = _named([systems] if isinstance(systems, str) else systems)
+        self.systems: dict[str, Given] = _named([systems] if isinstance(systems, str) else systems)
         for name, several in {"systems": self.systems, "seeds": self.seeds}.items():
             if not several:
                 raise ValueError(f"{name}: expected at least one")
-        self.folder = Path(tempfile.mkdtemp(prefix="evidencebench-") if folder is None else str(folder))
+        self.folder: Path = Path(tempfile.mkdtemp(prefix="evidencebench-") if folder is None else str(folder))
         if folder is None:
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._how: dict[str, Any] = {"jobs": jobs, "engine": engine}

@@ -52,7 +52,8 @@ class FakeServer:
         self.model = model
         names = ("requests", "paid", "unpaid", "rejected", "paid_more_than_once", "prompt_tokens", "completion_tokens")
         self.totals: dict[str, Any] = {"faults": {}, **dict.fromkeys((*names, "in_flight", "most_in_flight"), 0)}
-        self.attempts, self._times_paid = Counter[str](), Counter[str]()
+        self.attempts: Counter[str] = Counter()
+        self._times_paid: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)

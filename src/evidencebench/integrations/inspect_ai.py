@@ -149,7 +149,7 @@ class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped wher
         **model_args: Any,
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
-        self.system = make_system(write_specification(model_name, model_args))
+        self.system: NamedSystem = make_system(write_specification(model_name, model_args))
 
     async def generate(
         self,
@@ -194,7 +194,7 @@ def failed() -> Metric:
     return count
 
 
-METRICS = [mean(), stderr(cluster="cluster"), ci(cluster="cluster"), failed()]
+METRICS: list[Metric] = [mean(), stderr(cluster="cluster"), ci(cluster="cluster"), failed()]
 
 
 @scorer(metrics=METRICS)  # type: ignore[untyped-decorator, unused-ignore]
@@ -336,7 +336,9 @@ def _registered(benchmark_task: Task) -> Callable[..., InspectTask]:
     return registered
 
 
-tasks = {name: _registered(benchmark_task) for name, benchmark_task in TASKS.items()}
+tasks: dict[str, Callable[..., InspectTask]] = {
+    name: _registered(benchmark_task) for name, benchmark_task in TASKS.items()
+}
 
 
 @modelapi(name="evidencebench")  # type: ignore[untyped-decorator, unused-ignore]

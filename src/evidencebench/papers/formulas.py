@@ -14,7 +14,7 @@ _Node = Element | Characters | str
 
 _NOT_SHOWN = frozenset({"annotation", "annotation-xml", "mphantom", "none", "mprescripts"})
 ROWS = frozenset({"math", "mrow", "mstyle", "mpadded", "mtd", "menclose", "merror", "semantics"})
-SCRIPTS = {
+SCRIPTS: dict[str, tuple[str, ...]] = {
     "msub": ("below",),
     "munder": ("below",),
     "msup": ("above",),

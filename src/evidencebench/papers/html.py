@@ -35,7 +35,7 @@ _IDS = {
     "pmcid": (re.compile(r"PMC\d+"), ("citation_pmcid", "ncbi_pcid", "citation_fulltext_html_url", "og:url")),
     "pmid": (re.compile(r"\d{1,9}"), ("citation_pmid",)),
 }
-SCHEME_PATTERNS = {scheme: pattern for scheme, (pattern, _) in _IDS.items()}
+SCHEME_PATTERNS: dict[str, re.Pattern[str]] = {scheme: pattern for scheme, (pattern, _) in _IDS.items()}
 
 _MAIN = frozenset({"article", "main"})
 # The share of a page's text in paragraphs that the part with the article holds, and how many articles make up a list.
@@ -216,10 +216,11 @@ class _Around:
 
 class SectionFinder:
     def __init__(self, *, title: Element | None, count: Loss, is_page: bool) -> None:
-        self.abstract, self.body = Element("abstract"), Element("body")
+        self.abstract: Element = Element("abstract")
+        self.body: Element = Element("body")
         self._title, self._count, self._is_page = title, count, is_page
         self._of_others: dict[int, str] = {}
-        self.title = self._inline(title) if title else Element("title")
+        self.title: Element = self._inline(title) if title else Element("title")
         self._around = _Around(self.body)
         self._outer: list[_Around] = []  # around the element that holds the abstract
         self._paragraph: list[Element | Characters] = []

@@ -193,7 +193,7 @@ class UnitReader(UnitWriter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.n_paragraphs = 0  # before what is read now
+        self.n_paragraphs: int = 0  # before what is read now
         self._place = Place()
         self._depth = 0
 

@@ -1,7 +1,8 @@
 """Formulas of Word, as MathML has them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from lxml import etree
 
@@ -26,7 +27,23 @@ _ALIKE = {
 }
 
 
-def from_word(formula: etree._Element, depth: int = 0) -> Element:
+class WordElement(Protocol):
+    """What is read of an element of lxml, which has no types of its own."""
+
+    @property
+    def tag(self) -> object: ...  # a text; of a comment, a function
+
+    @property
+    def attrib(self) -> Mapping[str, str]: ...
+
+    def __iter__(self) -> "Iterator[WordElement]": ...
+
+    def itertext(self) -> Iterator[str]: ...
+
+    def find(self, path: str) -> "WordElement | None": ...
+
+
+def from_word(formula: WordElement, depth: int = 0) -> Element:
     """Return the tree of a formula of Word, or of a part of one."""
     name = local_name(formula)
     if name == "t" or depth == _MOST_NESTED:
@@ -52,17 +69,17 @@ class _Parts:
         return [part for name, part in self.named if name in names or not names]
 
 
-def _fraction(formula: etree._Element, parts: _Parts) -> Element:
+def _fraction(formula: WordElement, parts: _Parts) -> Element:
     attributes = {"linethickness": "0"} if _property(formula, "type") == "noBar" else {}
     return Element("mfrac", attributes, [*parts("num"), *parts("den")])
 
 
-def _root(_: etree._Element, parts: _Parts) -> Element:
+def _root(_: WordElement, parts: _Parts) -> Element:
     degree = [part for part in parts("deg") if n_visible(part.raw_text)]
     return Element("mroot" if degree else "msqrt", children=[*parts("e"), *degree])
 
 
-def _sum(formula: etree._Element, parts: _Parts) -> Element:
+def _sum(formula: WordElement, parts: _Parts) -> Element:
     """Return a sum, a product or an integral with those of its limits that have a text."""
     sign = _leaf(_property(formula, "chr", "\u222b"), "mo")
     lower, upper = ([part for part in parts(name) if n_visible(part.raw_text)] for name in ("sub", "sup"))
@@ -71,32 +88,32 @@ def _sum(formula: etree._Element, parts: _Parts) -> Element:
     return Element("mrow", children=[limited, *parts("e")])
 
 
-def _fenced(formula: etree._Element, parts: _Parts) -> Element:
+def _fenced(formula: WordElement, parts: _Parts) -> Element:
     marks = {"open": ("begChr", "("), "separators": ("sepChr", "|"), "close": ("endChr", ")")}
     given = {key: _property(formula, own, default) for key, (own, default) in marks.items()}
     return Element("mfenced", given, [*parts("e")])
 
 
-def _before(_: etree._Element, parts: _Parts) -> Element:
+def _before(_: WordElement, parts: _Parts) -> Element:
     scripts = [*parts("sub"), *parts("sup")]
     return Element("mmultiscripts", children=[*parts("e"), Element("mprescripts"), *scripts])
 
 
-def _accent(formula: etree._Element, parts: _Parts) -> Element:
+def _accent(formula: WordElement, parts: _Parts) -> Element:
     sign = _property(formula, "chr", "\u0302") if local_name(formula) == "acc" else "\u00af"
     return Element("mover", children=[*parts("e"), _leaf(sign, "mo")])
 
 
-def _phantom(formula: etree._Element, parts: _Parts) -> Element:
+def _phantom(formula: WordElement, parts: _Parts) -> Element:
     is_shown = _property(formula, "show", "1") not in OFF
     return Element("mrow" if is_shown else "mphantom", children=[*parts()])
 
 
-def _run(_: etree._Element, parts: _Parts) -> Element:
+def _run(_: WordElement, parts: _Parts) -> Element:
     return _leaf("".join(part.raw_text for part in parts()))
 
 
-_MAKERS: dict[str, Callable[[etree._Element, _Parts], Element]] = {
+_MAKERS: dict[str, Callable[[WordElement, _Parts], Element]] = {
     "f": _fraction,
     "rad": _root,
     "nary": _sum,
@@ -113,12 +130,12 @@ def _leaf(text: str, tag: str = "mi") -> Element:
     return Element(tag, children=[unplaced(text)] if text else [])
 
 
-def local_name(element: etree._Element) -> str:
+def local_name(element: WordElement) -> str:
     name: str = etree.QName(element).localname
     return name
 
 
-def _property(element: etree._Element, name: str, default: str = "") -> str:
+def _property(element: WordElement, name: str, default: str = "") -> str:
     """Return a property of an element, such as the sign of its opening bracket; one without a value is empty."""
     found = element.find(f"{{*}}{local_name(element)}Pr/{{*}}{name}")
     return default if found is None else next(iter(found.attrib.values()), "")

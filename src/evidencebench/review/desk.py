@@ -278,10 +278,13 @@ class Desk:
     def __init__(
         self, folder: Path, papers: Sequence[DeskPaper], questions: Sequence[ReviewQuestion], system: str
     ) -> None:
-        self.folder, self.papers, self.questions, self.system = folder, list(papers), list(questions), system
-        self.stamp = 1  # counts the changes
-        self.changed = [[1] * len(self.questions) for _ in self.papers]
-        self.is_running = False
+        self.folder = folder
+        self.papers: list[DeskPaper] = list(papers)
+        self.questions: list[ReviewQuestion] = list(questions)
+        self.system = system
+        self.stamp: int = 1  # counts the changes
+        self.changed: list[list[int]] = [[1] * len(self.questions) for _ in self.papers]
+        self.is_running: bool = False
         self._lock = threading.RLock()
         self._found: dict[str, SystemAnswer] = {}  # by this system; of files no failure, so that it is asked again
         self._before: dict[str, EvidenceAnswer] = {}  # by another one, the last

@@ -95,11 +95,13 @@ class ReviewTable:
     def __init__(
         self, desk: Desk, decisions: AnswerFolder[DecisionAnswer], *, is_blind: bool = False, adjudicator: str = ""
     ) -> None:
-        self.desk, self.decisions, self.is_blind = desk, decisions, is_blind
-        self.adjudicator = checked_name(adjudicator) if adjudicator else ""
-        self.assigned = read_assigned(desk.folder)
+        self.desk = desk
+        self.decisions = decisions
+        self.is_blind = is_blind
+        self.adjudicator: str = checked_name(adjudicator) if adjudicator else ""
+        self.assigned: Mapping[str, tuple[str, ...]] = read_assigned(desk.folder)
         columns = range(len(desk.questions))
-        self.ids = [f"{row}.{column}" for row in range(len(desk.papers)) for column in columns]
+        self.ids: list[str] = [f"{row}.{column}" for row in range(len(desk.papers)) for column in columns]
         people = decisions.read_all().values()
         self._known = DecidedPapers(answer for answers in (*people, decisions.agreed()) for answer in answers.values())
         self._papers: dict[str, str] = {}  # a paper's key -> its text

@@ -214,7 +214,8 @@ class AnswerFolder(Generic[AnswerT]):
         is_final: bool = False,  # whether an answer that is done can be changed no more
         clock: Clock = utc_now,
     ) -> None:
-        self.folder, self._header, self._check, self._clock = folder, header, check, clock
+        self.folder = folder
+        self._header, self._check, self._clock = header, check, clock
         self._kind, self._suffix, self._is_final = kind, suffix, is_final
         self._decoder = msgspec.json.Decoder(prepared(kind))
         self._forms = {form_of(kind), SEEN}

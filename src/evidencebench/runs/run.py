@@ -74,7 +74,11 @@ class RunFile:
         epoch: int = 1,
         later: Sequence[Mapping[tuple[str, str | None], memoryview | Answer]] = (),
     ) -> None:
-        self.path, self.header, self.is_bare, self.epoch, self._later = path, header, is_bare, epoch, later
+        self.path = path
+        self.header = header
+        self.is_bare = is_bare
+        self.epoch = epoch
+        self._later = later
         self._lines, self._content = lines, content
         self._last: tuple[memoryview, Answer] | None = None
 

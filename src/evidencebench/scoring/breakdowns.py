@@ -155,7 +155,7 @@ def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
     return (*spans, f"{starts[-1]} {unit} or more")
 
 
-PROPERTIES = {
+PROPERTIES: dict[str, tuple[str, ...]] = {
     "the number of aspects that count": _names(_ASPECT_BINS, "aspects"),
     "the length of the paper": _names(_LENGTH_BINS, "sentences"),
     "what the abstract covers": (*(f"{share} in the abstract" for share in ("all", "some", "none")), NOTHING),

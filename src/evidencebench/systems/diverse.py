@@ -77,7 +77,7 @@ class WordSimilarity:
     """
 
     def __init__(self, sentences: Sequence[str], *, most_pairs: int = MOST_PAIRS) -> None:
-        self.n = len(sentences)
+        self.n: int = len(sentences)
         self._most_pairs = most_pairs
         weighted = words_of(tuple(sentences)).weighted
         # A word of a single sentence adds to no cosine's numerator; it only makes that sentence's vector longer.

@@ -67,11 +67,12 @@ class PaperColumns:
         kept: dict[Hashable, Any] | None = None,
     ) -> None:
         self.query = query
-        self.asked = query.hypothesis if asked is None else asked  # as it was put, where only its parts are looked for
+        # As it was put, where only its parts are looked for.
+        self.asked: str = query.hypothesis if asked is None else asked
         self._question = question or question_of(query.hypothesis)
         self._kept = {} if kept is None else kept
-        self.n = len(query.sentences)
-        self.index = np.arange(self.n, dtype=float)
+        self.n: int = len(query.sentences)
+        self.index: Floats = np.arange(self.n, dtype=float)
 
     def of_paper(self, name: Hashable, compute: Callable[[], _Column]) -> _Column:
         """Return what was computed under a name for the paper, whatever the hypothesis; compute it the first time."""

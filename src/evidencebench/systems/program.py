@@ -126,7 +126,7 @@ class Program:
         self._timeouts_left: float = _MOST_TIMEOUTS
         self._running: list[_Process] = []  # at most one; a list, so that the finalizer can hold it without this object
         weakref.finalize(self, _end_all, self._running)
-        self.greeting = self._start()
+        self.greeting: Greeting = self._start()
 
     def ask(self, query: Query, brief: Brief) -> Ranking:
         """Return the answer to a query; after any error but those that the program tells, the next call starts it."""

@@ -111,18 +111,18 @@ class RootIndex:
     """Which sentences hold each root of a paper, and how rare it is."""
 
     def __init__(self, counts: Sequence[Counter[str]]) -> None:
-        self.n = len(counts)
+        self.n: int = len(counts)
         places: defaultdict[str, list[int]] = defaultdict(list)
         numbers: defaultdict[str, list[int]] = defaultdict(list)
         for index, count in enumerate(counts):
             for word, n in count.items():
                 places[word].append(index)
                 numbers[word].append(n)
-        self.holding = {
+        self.holding: dict[str, Holding] = {
             word: Holding(np.array(of_word, np.intp), np.array(numbers[word], float), 1 + np.log(numbers[word]))
             for word, of_word in places.items()
         }
-        self.idf = {
+        self.idf: dict[str, float] = {
             word: math.log(1 + (self.n - len(of_word) + 0.5) / (len(of_word) + 0.5)) for word, of_word in places.items()
         }
 
@@ -159,10 +159,10 @@ class RootIndex:
 
 class PaperWords:
     def __init__(self, sentences: Sequence[str]) -> None:
-        self.roots = [roots(sentence) for sentence in sentences]
-        self.counts = [Counter(words) for words in self.roots]
-        self.index = RootIndex(self.counts)
-        self.full_names = {
+        self.roots: list[list[str]] = [roots(sentence) for sentence in sentences]
+        self.counts: list[Counter[str]] = [Counter(words) for words in self.roots]
+        self.index: RootIndex = RootIndex(self.counts)
+        self.full_names: dict[str, tuple[str, ...]] = {
             root(short): tuple(dict.fromkeys(map(root, words))) for short, words in abbreviations(sentences).items()
         }
 
@@ -211,8 +211,8 @@ class Relevance:
 
     def __init__(self, query: Query, words: PaperWords, question: ParsedQuestion) -> None:
         self.query = query
-        self.n = len(query.sentences)
-        self.words = words.roots
+        self.n: int = len(query.sentences)
+        self.words: list[list[str]] = words.roots
         self._of_paper = words
         parts = (question.intervention, question.comparator, question.outcome)
         texts = (*(parts if question.is_split else parts_in_paper(query.hypothesis, query.sentences)), query.hypothesis)

@@ -36,7 +36,7 @@ class Forest:
     """Trees whose leaves are summed, in their order."""
 
     def __init__(self, trees: list[Tree], n_features: int) -> None:
-        self.trees = tuple(trees)
+        self.trees: tuple[Tree, ...] = tuple(trees)
         self.n_features = n_features
         for number, tree in enumerate(self.trees):
             _require_sound(number, tree, n_features)

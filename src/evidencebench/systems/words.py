@@ -4,7 +4,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -85,7 +85,9 @@ def _spellings(sentences: tuple[str, ...]) -> dict[str, set[str]]:
     return spellings
 
 
-all_tokens = partial(tokens, stopwords=False)
+def all_tokens(text: str) -> list[str]:
+    return tokens(text, stopwords=False)
+
 
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -108,7 +110,7 @@ class SentenceWords:
     """
 
     def __init__(self, sentences: tuple[str, ...], cut: Callable[[str], Sequence[str]] = all_tokens) -> None:
-        self.n = len(sentences)
+        self.n: int = len(sentences)
         number_of: defaultdict[str, int] = defaultdict()
         number_of.default_factory = number_of.__len__  # a new word gets the next number
         numbers: list[int] = []
@@ -117,9 +119,9 @@ class SentenceWords:
             words = cut(sentence)
             numbers += [number_of[word] for word in words]
             lengths.append(len(words))
-        self.words = tuple(number_of)
-        self.numbers = np.array(numbers, np.intp)
-        self.sentences = np.repeat(np.arange(self.n), lengths)
+        self.words: tuple[str, ...] = tuple(number_of)
+        self.numbers: Indices = np.array(numbers, np.intp)
+        self.sentences: Indices = np.repeat(np.arange(self.n), lengths)
         self._number_of = dict(number_of)
         self._is_stopword = np.array([word in STOPWORDS for word in self.words], bool)
 
@@ -153,16 +155,16 @@ class WeightedTerms:
         n_words = max(1, len(of_paper.words))
         keys, firsts, counts = np.unique(sentences * n_words + numbers, return_index=True, return_counts=True)
         order = np.argsort(firsts)
-        self.terms = Terms(keys[order] // n_words, keys[order] % n_words, counts[order])
-        self.n_holding = np.bincount(self.terms.numbers, minlength=len(of_paper.words))
+        self.terms: Terms = Terms(keys[order] // n_words, keys[order] % n_words, counts[order])
+        self.n_holding: Indices = np.bincount(self.terms.numbers, minlength=len(of_paper.words))
         idf_of: Floats = np.zeros(of_paper.n + 1)
         for n in np.unique(self.n_holding).tolist():
             idf_of[n] = math.log((1 + of_paper.n) / (1 + n)) + 1
-        self.idf = idf_of[self.n_holding]
+        self.idf: Floats = idf_of[self.n_holding]
         self.weights: Floats = self.terms.counts * self.idf[self.terms.numbers]
         ends = np.cumsum(np.bincount(self.terms.sentences, minlength=of_paper.n)).tolist()
         weights = self.weights.tolist()
-        self.norms = np.array(
+        self.norms: Floats = np.array(
             [math.hypot(*weights[start:end]) for start, end in zip([0, *ends], ends, strict=False)], dtype=float
         )
 

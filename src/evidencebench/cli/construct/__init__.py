@@ -11,4 +11,4 @@ from evidencebench.cli.construct.show import show
 from evidencebench.cli.construct.validate import validate
 from evidencebench.cli.main import LazyGroup
 
-command = LazyGroup("construct", commands=[init, run, status, show, estimate, validate, demo])
+command: LazyGroup = LazyGroup("construct", commands=[init, run, status, show, estimate, validate, demo])

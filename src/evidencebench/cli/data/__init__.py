@@ -336,7 +336,7 @@ def _print_report(report: FileReport, *, optima: bool) -> None:
         click.echo(f"  warning, {counted(n, 'time')} (allowed in this dialect), first: {printable(str(first))}")
 
 
-command = LazyGroup(
+command: LazyGroup = LazyGroup(
     "data",
     package=__name__,
     lines={"convert": "Write a data set in the form that OUTPUT's suffix names."},

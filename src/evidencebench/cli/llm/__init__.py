@@ -272,7 +272,7 @@ def _printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-command = LazyGroup(
+command: LazyGroup = LazyGroup(
     "llm",
     package=__name__,
     lines={"serve-fake": "Serve a fake language model for trials."},

@@ -37,10 +37,10 @@ class PaperAtHand:
 class PapersAtHand:
     def __init__(self, papers: Sequence[PaperAtHand], unreadable: dict[str, str]) -> None:
         self.unreadable = unreadable  # files, relative to the folder, and why they cannot be read
-        self.papers = {paper.file: paper for paper in papers}
+        self.papers: dict[str, PaperAtHand] = {paper.file: paper for paper in papers}
         self._by_id = {pair: paper for paper in reversed(papers) for pair in paper.ids.items()}
         content = [(paper.file, dict(paper.ids), paper.licence) for paper in papers]
-        self.sha256 = hashlib.sha256(msgspec.json.encode([*content, *unreadable.items()])).hexdigest()
+        self.sha256: str = hashlib.sha256(msgspec.json.encode([*content, *unreadable.items()])).hexdigest()
 
     def find(self, ids: Mapping[str, str]) -> PaperAtHand | None:
         return next((self._by_id[pair] for pair in ids.items() if pair in self._by_id), None)

@@ -71,9 +71,11 @@ class ReferenceList:
     def __init__(self, references: Sequence[Reference]) -> None:
         self.references = references
         # Id -> place, from 0; the first of an id counts.
-        self.positions = {reference.id: position for position, reference in reversed(list(enumerate(references)))}
+        self.positions: dict[str, int] = {
+            reference.id: position for position, reference in reversed(list(enumerate(references)))
+        }
         labels = [reference.number for reference in references]
-        self.is_labelled = any(number is not None for number in labels)
+        self.is_labelled: bool = any(number is not None for number in labels)
         # By the label, or the place from 1 where no entry has a label.
         numbered = [*zip(labels if self.is_labelled else range(1, len(labels) + 1), references, strict=True)]
         uses = Counter(number for number, _ in numbered)

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from evidencebench.errors import RunFormatError
-from evidencebench.files.disk import packaged_table
+from evidencebench.files.disk import PathText, packaged_table
 from evidencebench.files.records import RecordFormat, Records
 from evidencebench.query import Kind
 from evidencebench.wording import counted
@@ -93,7 +93,14 @@ _FORMAT = RecordFormat(
     grows=False,
 )
 TasksFile = Records[TasksHeader, AnnotationTask]
-read_tasks, write_tasks = _FORMAT.read, _FORMAT.write
+
+
+def read_tasks(path: PathText) -> TasksFile:
+    return _FORMAT.read(path)
+
+
+def write_tasks(path: PathText, header: TasksHeader, records: Iterable[AnnotationTask]) -> None:
+    _FORMAT.write(path, header, records)
 
 
 class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,4 +151,11 @@ _MISSES_FORMAT = RecordFormat(
     grows=False,
 )
 MissesFile = Records[MissesHeader, Miss]
-read_misses, write_misses = _MISSES_FORMAT.read, _MISSES_FORMAT.write
+
+
+def read_misses(path: PathText) -> MissesFile:
+    return _MISSES_FORMAT.read(path)
+
+
+def write_misses(path: PathText, header: MissesHeader, records: Iterable[Miss]) -> None:
+    _MISSES_FORMAT.write(path, header, records)

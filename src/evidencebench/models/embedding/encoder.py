@@ -125,7 +125,7 @@ class VectorCache:
     """The vectors of one encoder, in a file that all encoders and processes share."""
 
     def __init__(self, folder: Path, identity: str) -> None:
-        self.path = folder / FILE_NAME
+        self.path: Path = folder / FILE_NAME
         self._identity = identity
         self._lock, self._database = threading.Lock(), Database(self.path, EMBEDDINGS, "NORMAL")
         self._is_writable = False

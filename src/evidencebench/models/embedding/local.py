@@ -191,7 +191,7 @@ class TransformerEncoder:
         self._device = chosen_device(local.device)
         self._model = load_transformer(local, self._device)
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
-        self.identity = (
+        self.identity: str = (
             f"torch|sha256={local.digest()}|pooling={local.pooling}|max_tokens={self._model.max_seq_length}|"
             f"dtype={local.dtype}|device={self._device.partition(':')[0]}|{versions}"
         )
@@ -221,7 +221,9 @@ class TransformerEncoder:
             )
 
 
-transformer_encoder = loaded_once(TransformerEncoder)
+@loaded_once
+def transformer_encoder(local: LocalModel) -> TransformerEncoder:
+    return TransformerEncoder(local)
 
 
 def chosen_device(device: str) -> str:

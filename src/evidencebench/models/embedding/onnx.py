@@ -52,7 +52,7 @@ class OnnxEncoder:
             self._tokenizer.enable_truncation(int(metadata["max_tokens"]))
         self._inputs = frozenset(given.name for given in self._session.get_inputs())
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
-        self.identity = f"onnx{_CONVERSION}|{identity}|float32|{versions}"
+        self.identity: str = f"onnx{_CONVERSION}|{identity}|float32|{versions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors in the order of the texts; batches only set how many are stored at a time."""
@@ -77,7 +77,9 @@ class OnnxEncoder:
         return vector
 
 
-onnx_encoder = loaded_once(OnnxEncoder)
+@loaded_once
+def onnx_encoder(local: LocalModel, *, folder: Path | None) -> OnnxEncoder:
+    return OnnxEncoder(local, folder=folder)
 
 
 def _load_or_convert(local: LocalModel, identity: str, folder: Path) -> bytes:

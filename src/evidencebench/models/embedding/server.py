@@ -74,7 +74,7 @@ class EndpointEncoder:
             jitter=jitter,
         )
         self._dimension = endpoint.dimensions
-        self.identity = f"endpoint|{self._address}|{endpoint.model}|dimensions={endpoint.dimensions}"
+        self.identity: str = f"endpoint|{self._address}|{endpoint.model}|dimensions={endpoint.dimensions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         for positions in self._split(texts):
@@ -145,4 +145,6 @@ def _numbers(embedding: list[float] | str) -> Floats:
         return np.array(embedding, dtype=np.float64).astype(np.float32)
 
 
-endpoint_encoder = lru_cache(maxsize=4)(EndpointEncoder)  # so that connections are used again
+@lru_cache(maxsize=4)  # so that connections are used again
+def endpoint_encoder(endpoint: Endpoint) -> EndpointEncoder:
+    return EndpointEncoder(endpoint)

@@ -54,8 +54,10 @@ class CallSettings:
 
 class Calls:
     def __init__(self, server: Server, key: Key, settings: CallSettings) -> None:
-        self.key, self.settings, self._server = key, settings, server
-        self.where = server.base_url.partition("?")[0]
+        self.key = key
+        self.settings = settings
+        self._server = server
+        self.where: str = server.base_url.partition("?")[0]
         self._http = Http(server.base_url)
         self._retry = Retry(max_attempts=settings.max_attempts, counts_busy=True, sleep=settings.sleep)
 

@@ -65,9 +65,11 @@ class BatchSender:
                 "batches: need the cache of replies, where their ids are kept, but EVIDENCEBENCH_CACHE is 'off'; set "
                 "it to a folder, or send the requests one by one"
             )
-        self.cache, self.queue = cache, BatchQueue(cache)
-        self.prices, self.totals = prices, RunningTotals() if totals is None else totals
-        self.budget = Budget(prices, max_cost_usd, in_batches=True)
+        self.cache: ReplyCache = cache
+        self.queue: BatchQueue = BatchQueue(cache)
+        self.prices = prices
+        self.totals: RunningTotals = RunningTotals() if totals is None else totals
+        self.budget: Budget = Budget(prices, max_cost_usd, in_batches=True)
         self._most_requests, self._most_bytes = most_requests, most_bytes
         self._on_status, self._settings, self._environ = on_status, settings, environ
         self._name = secrets.token_hex(16)  # unique among senders

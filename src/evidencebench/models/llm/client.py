@@ -131,7 +131,7 @@ class ChatClient:
         on_drain: Callable[[], object] = lambda: None,
         on_close: Callable[[], object] = lambda: None,  # ends what is in flight
     ) -> None:
-        self.totals = RunningTotals() if totals is None else totals
+        self.totals: RunningTotals = RunningTotals() if totals is None else totals
         self._sender, self._cache, self._prices = sender, cache, prices
         self._budget = Budget(prices, None) if budget is None else budget
         self._max_in_flight, self._on_drain, self._on_close = max_in_flight, on_drain, on_close

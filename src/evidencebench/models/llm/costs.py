@@ -287,7 +287,8 @@ class Budget:
         if max_cost_usd is not None and not (math.isfinite(max_cost_usd) and max_cost_usd > 0):
             raise SystemSpecError(f"language models: max_cost_usd: expected more than 0, got {max_cost_usd}")
         self._prices, self._max_cost_usd, self._in_batches = prices, max_cost_usd, in_batches
-        self.spent_usd = self._reserved_usd = 0.0
+        self.spent_usd: float = 0.0
+        self._reserved_usd: float = 0.0
         self._reserved: dict[str, float] = {}
         self._lock, self._released = threading.RLock(), asyncio.Event()
 

@@ -119,7 +119,7 @@ class Key:
     __slots__ = ("value",)
 
     def __init__(self, value: str) -> None:
-        self.value = value
+        self.value: str = value
 
     def __repr__(self) -> str:
         return "Key(***)" if self.value else "Key()"

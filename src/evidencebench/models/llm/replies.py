@@ -61,7 +61,7 @@ class ReplyCache:
     """The replies in a folder's file, made at its first use. `clock`: seconds since 1970."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
-        self.path = folder / FILE_NAME
+        self.path: Path = folder / FILE_NAME
         self.clock = clock
         self._reader, self._writer = Database(self.path, REPLIES, "FULL"), Database(self.path, REPLIES, "FULL")
         self._lock, self._writing = threading.Lock(), threading.Lock()

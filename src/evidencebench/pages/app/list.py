@@ -20,6 +20,7 @@ Where = Literal["", "hypothesis", "text"]
 
 _STATUSES: tuple[Status, ...] = get_args(Status)  # the first is "answered"
 Positions = npt.NDArray[np.intp]
+_Floats = npt.NDArray[np.float64]
 
 _LEAST_DIFFERENCE = 1e-9  # recalls are quotients of small numbers: two different ones differ by more
 
@@ -30,12 +31,14 @@ class Columns:
     def __init__(
         self, n_instances: int, n_systems: int, n_tasks: int, *, n_counted: int = 0, ceiling: int | None = None
     ) -> None:
-        self.n_sentences = np.full(n_instances, np.nan)
-        self.n_aspects = np.full(n_instances, np.nan)
-        self.n_results = np.full(n_instances, np.nan)
-        self.recalls = np.full((n_instances, n_systems, n_tasks), np.nan)  # NaN also where the task does not apply
-        self.statuses = np.zeros((n_instances, n_systems, n_tasks), dtype=np.uint8)  # places in `_STATUSES`
-        self.found = np.zeros((n_instances, n_tasks, n_counted + 1), dtype=np.uint32)  # see `RowGrades`
+        shape = n_instances, n_systems, n_tasks
+        self.n_sentences: _Floats = np.full(n_instances, np.nan)
+        self.n_aspects: _Floats = np.full(n_instances, np.nan)
+        self.n_results: _Floats = np.full(n_instances, np.nan)
+        self.recalls: _Floats = np.full(shape, np.nan)  # NaN also where the task does not apply
+        self.statuses: npt.NDArray[np.uint8] = np.zeros(shape, dtype=np.uint8)  # places in `_STATUSES`
+        # See `RowGrades`.
+        self.found: npt.NDArray[np.uint32] = np.zeros((n_instances, n_tasks, n_counted + 1), dtype=np.uint32)
         self.ceiling = ceiling  # the oracle's place among the systems; None: it is not shown
         self._is_known = np.zeros(n_instances, dtype=np.bool_)
         self._lock = threading.Lock()

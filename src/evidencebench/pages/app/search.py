@@ -43,7 +43,7 @@ class SearchIndex:
     """Finds instances by their words, also while it is filled; beyond a few megabytes SQLite keeps it on the disk."""
 
     def __init__(self) -> None:
-        self.n_searched = 0  # it holds so many of the first instances
+        self.n_searched: int = 0  # it holds so many of the first instances
         self._lock = threading.Lock()
         self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         # The index is made again at each start, so no write need be waited for.
@@ -141,17 +141,19 @@ class BackgroundScan:
 
     def __init__(self, viewed: ViewerData) -> None:
         overview = viewed.overview()
-        self.columns = Columns(
+        self.columns: Columns = Columns(
             overview.n_instances,
             len(overview.systems),
             len(overview.tasks),
             n_counted=sum(system.is_counted for system in overview.systems),
             ceiling=next((position for position, system in enumerate(overview.systems) if system.is_oracle), None),
         )
-        self.search = SearchIndex()
+        self.search: SearchIndex = SearchIndex()
         self._n_asking = 0  # requests that are being answered
         self._lock = threading.Lock()
-        self.positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
+        self.positions: dict[str, int] = {
+            instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)
+        }
         self._viewed = viewed
         self._is_ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scan", daemon=True)
