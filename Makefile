@@ -43,10 +43,15 @@ $(NEIGHBOURS:%=neighbour-%): neighbour-%: .venv-%/.ready
 # Every warning is an error.
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-check: $(VENV)/.dev
+# Fails below 100 %. It reads the packages of whichever python is first on the path.
+TYPED := PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=$(VENV)/types \
+	pyright --verifytypes evidencebench --ignoreexternal > $(VENV)/types.txt
+
+check: $(VENV)/.dev $(VENV)/.types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(TYPED) || { cat $(VENV)/types.txt; false; }
 	$(BIN)/lint-imports
 	$(SITE)
 
@@ -107,6 +112,13 @@ $(VENV)/.docs: $(VENV)/.core
 
 $(VENV)/.release: $(VENV)/.core
 	$(PIP) --editable '.[release]'
+	touch $@
+
+# inspect_ai for its types only, where nothing imports it: what it requires does not agree with constraints.txt.
+$(VENV)/.types: $(VENV)/.core tests/neighbours/inspect/constraints.txt
+	rm -rf $(VENV)/types
+	$(BIN)/$(INSTALL) --no-compile --no-deps --target $(VENV)/types \
+		--constraint tests/neighbours/inspect/constraints.txt inspect_ai
 	touch $@
 
 clean:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -22,6 +22,7 @@ from evidencebench.query import Goal, Kind
 from evidencebench.wording import counted, one_line
 
 _MISSING = object()  # in place of the value of a key that is not there
+_FieldT = TypeVar("_FieldT")
 _MAX_SHOWN_CHARACTERS = 80
 
 
@@ -98,7 +99,7 @@ class _Checked:
         self.note(path, "type", expected, _shown(value))
         return False
 
-    def field(self, key: str, kind: type, expected: str) -> Any:
+    def field(self, key: str, kind: type[_FieldT], expected: str) -> _FieldT | None:
         """Return the value under a key; None, and a violation, if it has another type."""
         value = self.record.get(key, _MISSING)
         return value if self.expect(f"$.{key}", value, kind, expected) else None

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -28,6 +28,7 @@ _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 SystemFunction: TypeAlias = Callable[[Query, Brief], GivenAnswer]
 """A system as a function: it returns a `Ranking`, indices of sentences, or sentence -> score."""
 AnySystem: TypeAlias = NamedSystem | System | SystemFunction
+AskedT = TypeVar("AskedT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> S
     return cast("System", _with_fields(system, named))
 
 
-def in_epoch(system: Any, epoch: int) -> Any:
+def in_epoch(system: AskedT, epoch: int) -> AskedT:
     """Return a system as it is asked in an epoch: from the second on, each seed in it and in its parts is another."""
 
     def asked(name: str, value: Any) -> Any:

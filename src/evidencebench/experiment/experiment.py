@@ -26,7 +26,7 @@ from evidencebench.experiment.pairs import comparison_result, control_result
 from evidencebench.experiment.result_table import ResultTable
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import PathText
-from evidencebench.integrations.frames import scores_frame
+from evidencebench.integrations.frames import Frame, scores_frame
 from evidencebench.models.llm.client import ESTIMATE_COLUMNS, ChatClient, EstimatingSender, ModelEstimate
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import open_cache
@@ -367,7 +367,7 @@ class Experiment:
         signatures = {name: run.signature for name, run in self.scored.runs.items()}
         return control_result(results, signatures, self.dataset, self.resampling, measure)
 
-    def per_instance(self, *, backend: str | None = None) -> Any:
+    def per_instance(self, *, backend: str | None = None) -> Frame:
         """Return a data frame with a row for each system, task and instance, as `scores_frame` does."""
         return scores_frame(self.scored.scores, backend=backend)
 

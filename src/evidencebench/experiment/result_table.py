@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from evidencebench.files.disk import PathText
-from evidencebench.integrations.frames import frame_of
+from evidencebench.integrations.frames import Frame, frame_of
 from evidencebench.pages.figures.charts import line_chart, row_chart
 from evidencebench.pages.figures.data import Group, Series, bar_of
 from evidencebench.pages.figures.files import write_chart
@@ -104,7 +104,7 @@ class ResultTable(Generic[Found]):
         """Return every figure as CSV."""
         return as_csv(self.figures)
 
-    def frame(self, *, backend: str | None = None) -> Any:
+    def frame(self, *, backend: str | None = None) -> Frame:
         """Return every figure as a data frame; ``backend`` and the errors are those of `instances_frame`."""
         return frame_of(self.figures, backend)
 

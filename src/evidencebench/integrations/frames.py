@@ -5,7 +5,7 @@ Shares and scores are in 0..1, not in percent. A value that is undefined is null
 
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from evidencebench.data.dataset import Dataset, instances_from
 from evidencebench.data.instance import Instance
@@ -21,7 +21,25 @@ BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which one is chose
 Scores = Mapping[str, Mapping[str, TaskScores]]  # source name -> task name -> scores
 
 
-def instances_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend: str | None = None) -> Any:
+class Frame(Protocol):
+    """A data frame of pandas, polars or pyarrow, whichever is chosen; it has all that the frames of that library have.
+
+    The names below are those that all three have.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns it has."""
+        ...
+
+    def __len__(self) -> int: ...  # the number of rows
+
+    def __getitem__(self, key: Any) -> Any: ...  # by the name of a column: the column
+
+    def __getattr__(self, name: str) -> Any: ...  # whatever else the library has
+
+
+def instances_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend: str | None = None) -> Frame:
     """Return a data frame with a row for each instance.
 
     Columns: ``id``, ``paper_id``, ``review_id`` (null where the data does not say), ``hypothesis``; ``n_sentences`` of
@@ -55,7 +73,7 @@ def instances_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend
     return _frame(kinds, map(_instance_row, instances_from(dataset)), backend)
 
 
-def sentences_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend: str | None = None) -> Any:
+def sentences_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend: str | None = None) -> Frame:
     """Return a data frame with a row for each sentence of each instance: labels included, so no system may read it.
 
     Columns: ``id`` of the instance, ``kind`` (heading, abstract or body), ``text``, ``sentence`` (its 0-based index),
@@ -74,7 +92,7 @@ def sentences_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend
     return _frame(_kinds(("id", "kind", "text"), ("sentence", "n_aspects", "n_result_aspects")), rows, backend)
 
 
-def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
+def scores_frame(scores: Scores, *, backend: str | None = None) -> Frame:
     """Return a data frame with a row for each system, task and instance.
 
     Columns: ``system``, ``task``, ``id``, ``cluster`` (the review or paper that scores are resampled by), and one for
@@ -94,7 +112,7 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
     return _frame(_kinds(SCORE_NAMES, shares=keys), rows, backend)
 
 
-def frame_of(table: Table, backend: str | None = None) -> Any:
+def frame_of(table: Table, backend: str | None = None) -> Frame:
     """Return a table of figures as a data frame; a column of numbers or truths that has gaps is one of floats."""
     types = [set(map(type, (row[place] for row in table.rows))) for place in range(len(table.columns))]
     kinds = [
@@ -107,7 +125,7 @@ def _kinds(words: Sequence[str], counts: Sequence[str] = (), shares: Sequence[st
     return dict.fromkeys(words, "String") | dict.fromkeys(counts, "Int64") | dict.fromkeys(shares, "Float64")
 
 
-def _frame(kinds: Mapping[str, str], rows: Iterable[Sequence[Cell]], backend: str | None) -> Any:
+def _frame(kinds: Mapping[str, str], rows: Iterable[Sequence[Cell]], backend: str | None) -> Frame:
     """Return a data frame of columns, name -> kind, in which the cells of a row stand."""
     require_extra("data frames", "frames", "narwhals")
     if backend is not None and backend not in BACKENDS:
@@ -123,7 +141,8 @@ def _frame(kinds: Mapping[str, str], rows: Iterable[Sequence[Cell]], backend: st
     columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
     data = {name: list(column) for name, column in zip(kinds, columns, strict=True)}
     schema = {name: getattr(nw, kind)() for name, kind in kinds.items()}
-    return nw.from_dict(data, schema=schema, backend=chosen).to_native()
+    frame: Frame = nw.from_dict(data, schema=schema, backend=chosen).to_native()
+    return frame
 
 
 def _instance_row(instance: Instance) -> Sequence[Cell]:

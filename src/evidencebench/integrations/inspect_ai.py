@@ -342,7 +342,7 @@ tasks: dict[str, Callable[..., InspectTask]] = {
 
 
 @modelapi(name="evidencebench")  # type: ignore[untyped-decorator, unused-ignore]
-def evidencebench() -> type[Any]:
+def evidencebench() -> type[SystemModel]:
     return SystemModel
 
 

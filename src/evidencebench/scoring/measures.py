@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evidencebench.data.branch_and_bound import bits
 from evidencebench.data.cover import Coverage
@@ -62,7 +63,7 @@ class Measure:
         parameters = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({parameters})" if parameters else self.name
 
-    def values(self, outcomes: MeasureInput) -> Any:
+    def values(self, outcomes: MeasureInput) -> NDArray[np.float64]:
         """Return its value for one selection, or for each of many."""
         with np.errstate(divide="ignore", invalid="ignore"):
             given = self.of(MeasureInput(*map(np.asarray, outcomes)), **self.parameters)

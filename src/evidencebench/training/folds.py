@@ -4,7 +4,7 @@ import operator
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -74,7 +74,13 @@ class LazyInstances(Sequence[Instance]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: int) -> Instance: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> list[Instance]: ...
+
+    def __getitem__(self, key: int | slice) -> Instance | list[Instance]:
         if isinstance(key, slice):
             return [dataset[instance_id] for dataset, instance_id in self._places[key]]
         dataset, instance_id = self._places[key]

@@ -14,7 +14,9 @@ from evidencebench.execution.making import find_code, make_options, options_of
 from evidencebench.execution.own_code import find_own_code, is_file
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named
 from evidencebench.files.disk import PathText
+from evidencebench.models.model_card import FineTunedCard
 from evidencebench.specification import parse_specification, write_specification
+from evidencebench.systems.finder import FinderCard
 from evidencebench.training.finder import FinderTraining
 from evidencebench.training.fine_tuning import EmbedderTraining, RerankerTraining
 from evidencebench.training.folds import LazyInstances, TrainingProgress
@@ -138,14 +140,14 @@ def train(
     seed: int = 0,
     overwrite: bool = False,
     on_progress: TrainingProgress | None = None,
-) -> Any:
+) -> FinderCard | FineTunedCard | Any:
     """Fit a model to labelled data, write it into a folder, and return its card, which has the figures.
 
     Parameters
     ----------
     what
         A training by its name, such as ``"finder"`` or with options ``"finder:figures=false"``; or own code as
-        ``"file.py:Training"``.
+        ``"file.py:Training"``, whose ``fit`` decides what is returned.
     data
         One data set or several, each as itself, its path or its catalogue name.
     folder
