@@ -41,6 +41,7 @@ def test_every_library_holds_the_same(backend: str, scores: Scores) -> None:
     for make, source in makers:
         frame = make(source, backend=backend)
         assert type(frame).__module__.partition(".")[0] == backend
+        assert frame.shape[0] == len(frame) == len(frame["id"])  # what `Frame` says that all have
         assert rows_of(frame) == rows_of(make(source, backend="polars")) != []
         with pytest.raises(ValueError, match=r"backend: .*pandas, polars or pyarrow.*'excel'"):
             make(source, backend="excel")
