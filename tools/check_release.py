@@ -1,4 +1,4 @@
-"""Check what `make release` built: one version everywhere, links that hold on a package index, a wheel that works alone."""
+"""Check what `make release` built: one version, links that hold on a package index, a wheel that works alone."""
 
 import re
 import subprocess
@@ -61,8 +61,8 @@ def run_alone(wheel: Path, folder: Path) -> None:
     """Install a wheel into an empty environment and run the main commands there."""
     venv.create(folder / "venv", with_pip=True, clear=True)
     binaries = folder / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
-    pip = [binaries / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, wheel], check=True)
+    pip = [str(binaries / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, str(wheel)], check=True)
     for words in COMMANDS:
         print(f"evidencebench {words[0]} ...")
         subprocess.run([binaries / "evidencebench", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)

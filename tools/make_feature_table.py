@@ -14,7 +14,7 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "features.md"
 _HEAD = """\
 # Features and weights
 
-What `finder` and `cues` know about a sentence, written from the code by `make generated`. None of it comes from a label.
+What `finder` and `cues` know about a sentence, from the code by `make generated`. None of it comes from a label.
 Only features below "Hypothesis", "Relevance" and "Reporting" depend on the hypothesis, and not all: {same} do not.
 Relevance and reporting are the finder's; `cues` also uses {cues}. TF-IDF is computed within the paper.
 

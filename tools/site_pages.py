@@ -1,5 +1,4 @@
-"""What mkdocs asks of us: the public names of docs/python.md, sample pages to click, our colours, and that no page loads
-anything from a network."""
+"""What mkdocs asks of us: public names, sample pages to click, our colours, and that nothing comes from a network."""
 
 import re
 import shlex

@@ -15,7 +15,13 @@ import msgspec
 
 from evidencebench.decoding import prepared
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.execution.answers import AnySystem, is_function, named_system, takes_query_and_brief, with_named_parts
+from evidencebench.execution.answers import (
+    AnySystem,
+    is_function,
+    named_system,
+    takes_query_and_brief,
+    with_named_parts,
+)
 from evidencebench.execution.own_code import find_own_code, is_file, trace_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named, plugins
 from evidencebench.models.llm.client import ChatClient

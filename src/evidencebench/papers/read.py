@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import PathText, read_bytes
