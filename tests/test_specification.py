@@ -108,7 +108,8 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("bm52", r"'bm52' .*random, lead, .*bm25, .*package\.module:name"),
+        ("bm52", r"'bm52' \(did you mean 'bm25'\?\); 'evidencebench systems' lists all"),
+        ("nothing", r"'nothing'; expected one of random, lead, .*'evidencebench systems'.*package\.module:name"),
         ("", "name:option=value"),
         ("3d", "name:option=value"),
         ("bm25:k2=1", "'k2'.*k1, b, stopwords"),
@@ -129,7 +130,7 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
         ("no_such_module_here:thing", "imported: .*'no_such_module_here'"),
         ("json:nothing", "'nothing'"),
         ("json:__doc__", "class or function"),
-        ("json:dumps", "missing 1"),
+        ("json:dumps", "needs 'obj'; write json:dumps:obj="),
         ("stored:run=a\udcff.jsonl", "Unicode"),
         ("fuse:systems=[bm25", r"'fuse:systems=\[bm25': .*'\[' behind 'systems='"),
         ("fuse:systems=bm25]", r"'\]' behind 'systems=bm25'"),

@@ -55,14 +55,25 @@ def differences(before: Mapping[str, object], after: Mapping[str, object]) -> st
     """Return the differences of two mappings in words; an empty text where they are equal.
 
     >>> differences({"numpy": "2.1", "a": "1"}, {"numpy": "2.2", "a": "1", "b": "0"})
-    "numpy was '2.1', now '2.2'; b was not told, now '0'"
+    "numpy was '2.1', now '2.2'; b was not given, now '0'"
+    >>> differences({"code of f.py:f": "sha256:01ab"}, {"code of f.py:f": "sha256:23cd"})
+    'code of f.py:f changed'
     """
     changed = (
-        (key, [repr(versions[key]) if key in versions else "not told" for versions in (before, after)])
+        (key, [repr(versions[key]) if key in versions else "not given" for versions in (before, after)])
         for key in {**before, **after}
         if key not in before or key not in after or before[key] != after[key]
     )
-    return "; ".join(f"{key} was {was}, now {now}" for key, (was, now) in changed)
+    return "; ".join(
+        f"{key.replace('__main__:', '')} changed"
+        if _is_digest(was) and _is_digest(now)
+        else f"{key} was {was}, now {now}"
+        for key, (was, now) in changed
+    )
+
+
+def _is_digest(shown: str) -> bool:
+    return shown.startswith("'sha256:")
 
 
 def digest_of(ids: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _MAX_PART, _MAX_LINE = 70, 118
-_N_SHOWN = 8
+_N_SHOWN, _N_NAMED = 8, 2
 
 
 def one_line(shown: object, *parts: str) -> str:
@@ -68,6 +68,25 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     by_lower = {known_name.lower(): known_name for known_name in known}
     close = get_close_matches(name.lower(), by_lower, n=1)
     return f" (did you mean '{by_lower[close[0]]}'?)" if close else ""
+
+
+def or_one_of(name: str, known: Iterable[str], command: str = "", other: str = "") -> str:
+    """Return what to write in place of an unknown name: the known one that is like it, or else the known ones.
+
+    Many are shortened to the first ones, and to the ``command`` that lists all. ``other`` is what else may be written.
+
+    >>> or_one_of("BM52", ["lead", "bm25"]), or_one_of("zzz", ["lead", "bm25"])
+    (" (did you mean 'bm25'?)", '; expected one of lead, bm25')
+    >>> or_one_of("zzz", ["random", "lead", "bm25", "cues"], "evidencebench systems", "file.py:name")
+    "; expected one of random, lead, ..., which 'evidencebench systems' lists, or file.py:name"
+    """
+    known = list(known)
+    if meant := did_you_mean(name, known):
+        return f"{meant}; '{command}' lists all" if command else meant
+    others = f", or {other}" if other else ""
+    if command and len(known) > _N_NAMED:
+        return f"; expected one of {', '.join(known[:_N_NAMED])}, ..., which '{command}' lists{others}"
+    return f"; expected one of {', '.join(known)}{others}"
 
 
 def _cut(text: str, width: int) -> str:

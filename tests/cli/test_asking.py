@@ -83,7 +83,7 @@ def test_every_command_stops_at_a_cost_limit_and_goes_on_with_more(
     assert sum(one["cost_usd"] for one in kept) <= limit
     assert server.totals()["requests"] < REQUESTS[name]
     if name == "run":
-        assert "; finished work is kept, and the next run resumes with it\n" in stopped.err
+        assert "; rerun to resume\n" in stopped.err
         assert 0 < len(read_run(Path("run.jsonl")).done) < len(SAMPLE)
     assert command(f"{call} --max-cost-usd 5").done
     assert server.totals()["paid_more_than_once"] == 0

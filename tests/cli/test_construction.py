@@ -329,7 +329,7 @@ def test_what_is_done_can_be_a_partial_data_set_without_a_request(command: Comma
         ('reviews = ["reviews"]', 'reviews = ["none"]', "none: expected a review"),
         ("[assemble]", '[assemble]\nagainst = ["nope"]', "nope"),
         ("[assemble]", "[assemble]\nagainst = [7]", "`$.assemble.against[0]`"),
-        ("[judge]", '[judge]\nsecond_model = "nope/any"', "provider/name"),
+        ("[judge]", '[judge]\nsecond_model = "nope/any"', "no provider 'nope'"),
         ("[judge]", '[judge]\nmodel = "local/any"', "base_url: expected an address"),
         ("[judge]", '[judge]\nmodel = "local/any,base_url=ftp://x"', "base_url"),
         ("[judge]", '[judge]\nsecond_model = "openai/gpt-4o,key_env=NO_SUCH_KEY"', "NO_SUCH_KEY"),

@@ -23,7 +23,12 @@ def test_a_file_with_violations_is_reported_in_full_with_exit_code_1(command: Co
     found = command("data validate bad.json sample")
     assert found.code == 1
     assert "bad.json: 10 instances: 60 violations" in found.out
-    assert "... and 10 more; --json lists them all" in found.out
+    kinds = "sentence_types_in_candidate_pool"
+    row = rf"  60 times \$\.{kinds}\[\.\.\.\]: expected one of .*, got 'figure'; in (.*) and 57 more"
+    (places,) = re.findall(row, found.out)
+    assert places.split(", ")[1] == f"{SAMPLE.ids[0]}.{kinds}[1]"
+    assert found.out.count(SAMPLE.ids[0]) == 4  # three places, and the paper that is in both files
+    assert "  --json lists every place" in found.out
     listed = command("data validate bad.json sample --json")
     assert listed.code == 1
     assert (listed.json["valid"], [file["valid"] for file in listed.json["files"]]) == (False, [False, False])
@@ -259,7 +264,7 @@ def test_a_run_goes_to_parquet_and_back(command: Command) -> None:
     found = command("run lead --data sample -o new.parquet")
     assert (found.code, Path("new.parquet").exists()) == (2, False)
     assert "'evidencebench export run' makes Parquet" in found.err
-    assert "run.parquet: is a run, and no data" in command("data stats run.parquet").err
+    assert "run.parquet: is a run, not data" in command("data stats run.parquet").err
     assert command("data convert sample data.parquet").code == 0
     assert "data.parquet: is a data file, not a run" in command("score data.parquet --data sample").err
 

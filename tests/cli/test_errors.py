@@ -13,6 +13,8 @@ import pytest
 from doors import Finite, WholeNumber, cli, sample_path
 from kit.command_line import SAMPLE, Command
 
+_COLUMNS = 80
+
 
 @pytest.fixture(scope="session")
 def _broken_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -52,7 +54,7 @@ def _broken(_broken_files: Path) -> None:
     ("arguments", "message"),
     [
         ("view --port 0 --data sample --people P --task result_er_unconstrained", "has no budget"),
-        ("data validate absent.json", "absent.json: .*No such file"),
+        ("data validate absent.json", "absent.json: no such file \\(did you mean 'list.json'"),
         ("data stats folder", "folder: .*without a data file.*.json"),
         ("data stats pipe", "pipe: .*is a pipe.*save what comes out"),
         ("score /dev/zero --data sample", "/dev/zero: .*device"),
@@ -74,16 +76,16 @@ def _broken(_broken_files: Path) -> None:
         ("run bm25:k9=1 --data sample -o x.jsonl", "'bm25': .*'k9'.*k1, b"),
         ("run bm25:k1=high --data sample -o x.jsonl", "'k1': .*'high'"),
         ("run absent:make --data sample -o x.jsonl", "cannot be imported: .*'absent'"),
-        ("run bm25 --data sample -o folder", "folder: .*Is a directory"),
+        ("run bm25 --data sample -o folder", "folder: is a folder; expected the name of a file"),
         ("run bm25 --data sample -o own.py", "own.py: .*would be lost"),
         ("score folder --data sample", "folder: is a folder"),
         ("score list.json --data sample", "list.json: line 1: .*a run"),
         ("score bm25.jsonl --data other.json", "bm25.jsonl: .*sample.json .*other.json has sha256"),
         ("score rising.json --data sample", "rising.json: evidencebench_sample_id_0: .*scores.*correct"),
         ("score crossval.jsonl -d sample", "crossval.jsonl: .*evidencebench crossval -o RUN'"),
-        ("data stats bm25.jsonl", "bm25.jsonl: is a run, .*the data"),
+        ("data stats bm25.jsonl", "bm25.jsonl: is a run, not data; give the data"),
         ("score other.json --data sample", "other.json: is a data file, not a run"),
-        ("run absent.py:X --data sample -o x.jsonl", "absent.py: No such file"),
+        ("run absent.py:X --data sample -o x.jsonl", "absent.py: no such file"),
         ("score bm25.jsonl --data sample --task result_er_unconstrained", "answer task 'result_er_unc"),
         ("run lead --data sample -o x --task result_er_unconstrained", "lead.* no budget"),
         ("score partial.jsonl --data sample --task er_at_3", "er_at_10 only"),
@@ -196,9 +198,13 @@ def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: 
     ],
 )
 def test_a_wrong_call_says_how_to_call_before_anything_is_read(arguments: str, message: str, command: Command) -> None:
-    refusal = command(arguments).refusal
-    assert message in refusal
-    assert "--help' for help." in refusal
+    refused = command(arguments)
+    assert message in refused.refusal
+    reason, *usage = refused.err.splitlines()
+    assert reason.startswith("error: ")
+    assert sum(-(-len(line) // _COLUMNS) for line in (reason, *usage)) <= 2
+    assert usage or len(reason) > _COLUMNS  # a reason that takes two lines says itself what to write
+    assert all(line.startswith("usage: evidencebench ") and "--help" in line for line in usage)
     assert not {path.name for path in Path().iterdir()} & {"-", "x.jsonl", "hub", "papers"}
 
 

@@ -140,7 +140,7 @@ def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: 
     assert command(f"llm show run.jsonl {ID} --data moved.json").code == 0
     Path("other.json").write_text(json.dumps({ID: json.loads(Path("moved.json").read_bytes())[ID]}))
     refusal = command(f"llm show run.jsonl {ID} --data other.json").refusal
-    assert "give the data that it was made on with --data" in refusal
+    assert "give its own data with --data" in refusal
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_what_a_run_with_hypotheses_of_a_file_asked_needs_that_file(server: Runn
     Path("other.json").write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Milk is black.")))
     assert "other.json: has changed" in command(f"llm show run.jsonl {ID}").refusal
     Path("other.json").unlink()
-    assert "other.json: cannot be read: No such file" in command(f"llm show run.jsonl {ID}").err
+    assert "other.json: no such file" in command(f"llm show run.jsonl {ID}").err
 
 
 def test_epochs_are_asked_shown_and_scored(server: RunningServer, command: Command) -> None:

@@ -106,7 +106,7 @@ def test_what_cannot_be_asked_or_read_is_said_in_words(command: Command) -> None
         "find Tea. paper.rtf": "RTF; save its text as plain text",
         "find Tea. - --system random": "random gives",
         "find Tea. - --system oracle": "oracle needs the answers",
-        "find Tea.": "expected",
+        "find Tea.": "PAPER is missing: evidencebench find Tea. paper.pdf",
         "find { } paper.rtf": "expected",
         "find --hypotheses none.txt -": "1 to 1,000 hypotheses",
         "find --hypotheses latin.txt -": "latin.txt: line 2: expected UTF-8",

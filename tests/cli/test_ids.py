@@ -58,7 +58,7 @@ def test_ids_come_from_standard_input(command: Command) -> None:
     ("ids", "words"),
     [
         ("wrong.txt", f"wrong.txt: no instance '{CHOSEN[1]}0' in sample.json (did you mean '{CHOSEN[1]}'?)"),
-        ("a,b", "a,b: cannot be read: No such file or directory; expected instance ids, or the path of a file of"),
+        ("a,b", "a,b: no such file; expected instance ids, or the path of a file of"),
     ],
 )
 def test_ids_that_cannot_be_used_are_told(ids: str, words: str, command: Command) -> None:

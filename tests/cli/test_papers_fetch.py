@@ -73,7 +73,7 @@ def test_a_service_that_only_fails_stops_it_and_says_how_to_go_on(command: Comma
     gone = "http://127.0.0.1:9"  # nobody listens there
     stopped = command(f"papers fetch PMC1 PMC2 PMC3 PMC4 --attempts 1 --base-url {gone}")
     assert stopped.code == 3
-    assert re.search(r"stopped: .*3 papers in a row; finished work is kept, and the next run resumes", stopped.err)
+    assert re.search(r"stopped: .*3 papers in a row; rerun to resume", stopped.err)
     assert "next attempt in 1 s" in command(f"papers fetch PMC1 --attempts 2 --base-url {gone}").err
 
 

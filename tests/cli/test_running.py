@@ -142,15 +142,15 @@ def test_a_run_that_is_to_fail_fast_starts_over_once_its_code_is_mended(command:
     assert (found.code, found.out) == (3, "")
     assert 'failing.py", line 10, in look_up' in found.err
     stopped = (
-        f"stopped: {SAMPLE.ids[2]}: LookupError: no such word; finished work is kept, and the next run resumes "
-        "with it; if you edit your code, start over with --overwrite\n"
+        f"stopped: {SAMPLE.ids[2]}: LookupError: no such word; rerun to resume"
+        "; if you edit your code, start over with --overwrite\n"
     )
     assert stopped in found.err
     Path("failing.py").write_text(_FAILING.replace("_2", "_none"), encoding="utf-8")
     del sys.modules["failing"]
     refused = command(arguments)  # or answers of both would be mixed
     assert refused.code == 2
-    assert "code of failing:Failing was" in refused.err
+    assert "code of failing:Failing changed" in refused.err
     assert "start over with --overwrite" in refused.err
     assert "10 instances; 0 answers failed" in command(f"{arguments} --overwrite").out
 

@@ -203,7 +203,7 @@ def test_a_work_folder_has_a_place_of_its_own_and_the_labels_of_today(tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("construct validate sample", "expected --folder"),
+        ("construct validate sample", "give --folder"),
         ("construct validate own.py --folder own", "own.py"),
         (f"{CALL} --report", "people: expected answers of people, got none"),
         (f"{CALL} --answers nothing.csv", "nothing.csv"),

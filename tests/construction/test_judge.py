@@ -325,7 +325,7 @@ def test_drafts_with_no_aspects_or_far_too_many_are_dropped_and_nothing_is_asked
     [
         ("../outside.txt", r"outside\.txt: .*within .*papers"),
         ("/etc/hostname", "within"),
-        ("gone.txt", r"gone\.txt: .*No such file"),
+        ("gone.txt", r"gone\.txt: .*no such file"),
         ("", "got none"),
     ],
 )

@@ -138,7 +138,7 @@ def test_files_named_as_modules_of_python_break_no_run_whatever_the_number_of_pr
     ("spec", "message"),
     [
         ("backwards.py", r"'backwards\.py': .*backwards\.py:Name"),
-        ("absent.py:Backwards", r"'absent\.py:Backwards': .*No such file"),
+        ("absent.py:Backwards", r"'absent\.py:Backwards': .*absent\.py: no such file"),
         ("backwards.py:Backward", "'Backward' .*'Backwards'"),
         ("backwards:Backward", "'Backward' .*'Backwards'"),
         ("backwards.py:Backwards:begin=1", "'begin'.*start"),

@@ -265,4 +265,4 @@ def test_a_folder_a_pipe_a_device_and_a_missing_file_are_refused_in_words(tmp_pa
     assert said[0] == f"{tmp_path}: cannot be read: Is a directory"
     assert said[1].startswith(f"{pipe}: cannot be read: is a pipe; expected a regular file")
     assert said[2].startswith("/dev/zero: cannot be read: is a device; expected a regular file")
-    assert said[3] == f"{absent}: cannot be read: No such file or directory"
+    assert said[3] == f"{absent}: no such file"

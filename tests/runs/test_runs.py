@@ -423,7 +423,7 @@ def test_a_run_is_not_scored_on_other_data(system: str, tmp_path: Path) -> None:
     path = tmp_path / system
     if system == "lead":
         execute(system, SAMPLE, path)
-        message = r"lead: .*sample\.json .*sha256 \w{12}, 10 .*other\.json .*sha256 \w{12} and 3"
+        message = r"lead: .*sample\.json .*sha256 \w{8}, 10 .*other\.json .*sha256 \w{8}, 3"
     else:
         path.write_text(json.dumps({"i0": [1], B: [1], A: [1]}))
         message = rf"'{A}' and 1 more.*other\.json.*'i0'"
@@ -484,7 +484,7 @@ def header(**changes: Any) -> bytes:
         *(
             (
                 b'{"a": %b}' % answer,
-                "1 answer .* a: .*whole numbers, .*or null",
+                "1 answer .* a: .*write \\[3, 17\\], .*or null",
             )
             for answer in (b"5", b"[1.5]", b'["1"]', b"[true]", b'{"sentences": [1]}')
         ),
@@ -492,7 +492,7 @@ def header(**changes: Any) -> bytes:
         (b'{"a": [1], "a": [2]}', "'a' stands more than once"),
         (b"a Q0 b#1 1 0.5 x\n", "line 1: docno: .*'a'.*'b#1'"),
         (b"\x1f\x8b\x08", "is gzipped; unpack it first"),
-        (b'{"a": ' + b"[" * 100_000, "expected a JSON object"),
+        (b'{"a": ' + b"[" * 100_000, r"not valid JSON, expected \{id: \[indices\]\}"),
         (b"a Q0 1 1 0.5 x\na Q0 1 1 0.5\n", "line 2: .*6 .*5"),
         *(
             (
@@ -593,7 +593,7 @@ def test_lines_without_a_checksum_or_written_again_by_another_program_are_read(s
 def test_a_folder_and_an_absent_file_are_no_runs(tmp_path: Path) -> None:
     with pytest.raises(RunFormatError, match="is a folder"):
         open_run(tmp_path)
-    with pytest.raises(RunFormatError, match=r"absent: .*No such file"):
+    with pytest.raises(RunFormatError, match=r"absent: no such file"):
         open_run(tmp_path / "absent")
     with pytest.raises(RunError, match="written"):
         execute("lead", SAMPLE, tmp_path / "absent" / "run.jsonl")

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import read_text
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import did_you_mean, or_one_of
 
 FILE = "evidencebench.toml"
 NAMES = (
@@ -98,7 +98,7 @@ def set_option(settings: Sequence[Setting]) -> click.Option:
             if not sign:
                 raise click.BadParameter(f"expected NAME=VALUE, such as {names[0]}=..., got '{text}'", ctx, param)
             if name not in names:
-                hint = did_you_mean(name, names) or f"; of {', '.join(names)}"
+                hint = or_one_of(name, names, "evidencebench settings")
                 raise click.BadParameter(f"no setting '{name}' here{hint}", ctx, param)
             given[name] = value
         ctx.meta[_GIVEN] = given

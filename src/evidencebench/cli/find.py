@@ -1,11 +1,13 @@
 """Find."""
 
 import os
+import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -284,12 +286,48 @@ def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[
         if not 0 < n <= _MOST_HYPOTHESES:
             raise UnreadableError(f"{name}: expected 1 to {_MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
         return hypotheses, given
-    hypothesis, *papers = given
-    if not papers:
-        raise click.UsageError("expected HYPOTHESIS and PAPER, or --hypotheses FILE and PAPER")
+    hypothesis, *papers = _hypothesis_first(given)
     if not hypothesis.strip():
         raise click.UsageError("HYPOTHESIS: expected a sentence, got an empty one")
     return (hypothesis,), papers
+
+
+_NAME_OF_PAPER = re.compile(r"\S+\.(?:pdf|n?xml|html?|txt|md|docx|epub|json|ris|bib)", re.IGNORECASE)
+
+
+def _hypothesis_first(given: Sequence[str]) -> Sequence[str]:
+    """Return the hypothesis and the papers, also where it comes last; raises where its quotes are missing."""
+    first, *rest = given
+    claims = [text for text in rest if " " in text and not _exists(text)]
+    if len(claims) == 1 and (_is_paper(first) or _exists(first)):
+        given = [*claims, *(text for text in given if text not in claims)]
+        print_prose(f"note: HYPOTHESIS comes first; read as: {printable(_written(*given))}", err=True)
+    elif _is_paper(first):
+        raise click.UsageError(f"HYPOTHESIS comes first: {_written('HYPOTHESIS', *given)}")
+    elif not rest:
+        raise click.UsageError(f"PAPER is missing: {_written(first)} paper.pdf")
+    words = list(takewhile(lambda text: " " not in text and not _is_paper(text) and not _exists(text), given))
+    if 1 < len(words) < len(given):
+        raise click.UsageError(f"HYPOTHESIS needs quotes: {_written(' '.join(words), *given[len(words) :])}")
+    return given
+
+
+def _is_paper(text: str) -> bool:
+    """Whether an argument must be a paper: a file, or the name of one."""
+    return (
+        text == STANDARD_INPUT or _NAME_OF_PAPER.fullmatch(text) is not None or (_exists(text) and Path(text).is_file())
+    )
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:  # a hypothesis that is longer than the name of a file may be
+        return False
+
+
+def _written(*arguments: str) -> str:
+    return shlex.join(["evidencebench", "find", *arguments])
 
 
 def _shown_names(given: Sequence[str], files: Sequence[PaperFile]) -> dict[str, str]:

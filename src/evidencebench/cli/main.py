@@ -22,7 +22,7 @@ from click.shell_completion import CompletionItem, shell_complete
 
 from evidencebench.engine.protocol import ENDING_SIGNALS
 from evidencebench.errors import EvidenceBenchError, EvidenceWarning, FailedAnswerError, StopError
-from evidencebench.tables import printable
+from evidencebench.tables import WIDTH, printable
 from evidencebench.version import __version__
 from evidencebench.wording import did_you_mean
 
@@ -131,7 +131,7 @@ def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as error:
-        error.show()
+        click.echo(_refusal(error), err=True)
         return EXIT_BAD_INPUT
     except SystemExit:
         raise
@@ -167,6 +167,17 @@ def _others_as_interrupt(ended_by: list[int]) -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+def _refusal(error: click.ClickException) -> str:
+    """Return what is wrong with a command line and, if the reason leaves room in two lines, how to write it."""
+    reason = " ".join(error.format_message().split())
+    message = f"error: {printable(reason)}"
+    context = getattr(error, "ctx", None) or click.get_current_context(silent=True)
+    if context is None or len(message) > WIDTH:
+        return message
+    usage = " ".join(context.get_usage().removeprefix("Usage: ").split())
+    return f"{message}\nusage: {usage} (--help for more)"
+
+
 def print_trace(trace: str | None) -> None:
     """Print a traceback within own code on standard error; None: nothing."""
     for line in trace.splitlines() if trace is not None else ():
@@ -187,7 +198,7 @@ def _code_and_message(error: BaseException, arguments: Sequence[str]) -> tuple[i
         case KeyboardInterrupt() | click.exceptions.Abort():
             return EXIT_INTERRUPTED, f"interrupted{kept}"
         case StopError():  # whose message says what to do first
-            resumed = "; finished work is kept, and the next run resumes with it" if is_resumable else ""
+            resumed = "; rerun to resume" if is_resumable else ""
             if is_resumable and isinstance(error, FailedAnswerError):
                 resumed += "; if you edit your code, start over with --overwrite"
             return EXIT_STOPPED, f"stopped: {printable(str(error))}{resumed}"

@@ -163,12 +163,18 @@ def paper_files(given: Iterable[str]) -> list[PaperFile]:
 
 def _listed_files(path: Path, allowed: Sequence[Path]) -> list[PaperFile]:
     """Return a file, or the files of the records of a list; what has none, or one that is not there, is told."""
+    if str(path).startswith(("http:/", "https:/")):
+        address = str(path).replace(":/", "://", 1)
+        return [
+            PaperFile(address, error=UnreadableError(f"{address}: is an address; download the file, and give that"))
+        ]
     try:
         if str(path) == STANDARD_INPUT or not is_list(next(read_blocks(path), b"")):
             return [PaperFile(str(path))]
         records = read_list(read_bytes(path), name=str(path))
     except (DataError, MissingExtraError) as error:
-        return [PaperFile(str(path), error=UnreadableError(str(error)))]
+        hint = "" if path.exists() else _how_to_fetch(str(path))
+        return [PaperFile(str(path), error=UnreadableError(f"{error}{hint}"))]
     files, problems, n_with = list[PaperFile](), list[str](), 0
     for number, record in enumerate(records, 1):
         here = []
@@ -192,6 +198,14 @@ def _listed_files(path: Path, allowed: Sequence[Path]) -> list[PaperFile]:
     if problems:
         _tell(f"note: {said}")
     return files
+
+
+def _how_to_fetch(name: str) -> str:
+    """Return how to fetch a paper that is named by its id; an empty text for any other name."""
+    try:
+        return f"; to fetch it: {shlex.join(['evidencebench', 'papers', 'fetch', public_id(name).value])}"
+    except DataError:
+        return ""
 
 
 def read_papers(files: Iterable[PaperFile]) -> Iterator[Sequence[Paper | DataError]]:

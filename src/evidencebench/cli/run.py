@@ -101,14 +101,17 @@ def run(
         odd = [row.fields() for row in report.warnings]
         print_json({"run": str(output), **asdict(report), "warnings": odd, **totals_fields(client)})
     else:
-        _print(output, data, report, client.totals if client else None, is_labelled=has_labels(dataset))
+        totals, first_id = client.totals if client else None, next(iter(dataset.ids), "")
+        _print(output, data, report, totals, is_labelled=has_labels(dataset), first_id=first_id)
     return EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0
 
 
 _COSTS = {*SPENT, "reasoning_tokens"}
 
 
-def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | None, *, is_labelled: bool) -> None:
+def _print(
+    output: Path, data: str, report: RunReport, totals: RunningTotals | None, *, is_labelled: bool, first_id: str
+) -> None:
     resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
     n_instances, n_failed = counted(report.n_instances, "instance"), counted(report.n_failed, "answer")
     if report.epochs > 1:
@@ -120,7 +123,10 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
     if notes := {name: count for name, count in report.notes.items() if name not in _COSTS}:
         print_prose(notes_line(notes), "  ", "  ", err=True)
     print_warnings(report.warnings)
-    if report.first_error:
+    failed = [row for row in report.warnings if row.kind.startswith("failed: ")]
+    has_answer = sum(row.n for row in failed) < max((row.n_all for row in failed), default=1)
+    kind = "" if has_answer else failed[0].kind
+    if report.first_error and kind not in _REMEDIES:
         again = "asks again"
         if report.first_trace is not None:
             again += ";\n  if you edit your code, start over with --overwrite"
@@ -135,4 +141,15 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
         left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"
         click.echo(f"  {left}; run the same command again to resume", err=True)
     doing = "score" if is_labelled else "view"
-    click.echo(f"next: {shlex.join(['evidencebench', doing, str(output), '--data', data])}")
+    score, show = [doing, str(output), "--data", data], ["llm", "show", str(output), first_id]
+    command = shlex.join(["evidencebench", *(show if kind in _OF_REPLIES else score)])
+    click.echo(f"next: {_REMEDIES.get(kind, command)}")
+
+
+# What to do where no answer came, by the kind of the failures; of replies, look at one.
+_OF_REPLIES = {"failed: refused", "failed: cut", "failed: unreadable"}
+_REMEDIES = {
+    "failed: own code": "correct the error above, then run the same command with --overwrite",
+    "failed: server": "see that the server answers, then run the same command with --retry-failed",
+    "failed: other": "correct the error above, then run the same command with --retry-failed",
+}

@@ -11,7 +11,7 @@ from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import PathText, packaged_table
 from evidencebench.files.places import data_folder
 from evidencebench.files.remote import is_remote, local_copy
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import or_one_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +63,7 @@ def data_path(name: PathText) -> Path:
     if name not in CATALOG:
         path, known = Path(name), (SAMPLE, *CATALOG)
         if "/" not in name and not path.suffix and not path.exists():
-            raise UnreadableError(
-                f"{name}: no such file, nor a known data set{did_you_mean(name, known)}; expected a data file, or one "
-                f"of {', '.join(known)}"
-            )
+            raise UnreadableError(f"{name}: no such data set or file{or_one_of(name, known, other='a data file')}")
         return path
     path = data_folder(os.environ) / CATALOG[name].file_name
     if not path.exists():

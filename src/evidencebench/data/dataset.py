@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -214,6 +214,8 @@ def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | 
     """Return a data set, given as itself, its name or path, or instances, whose ids must differ."""
     if isinstance(given, Dataset | str | os.PathLike) or not isinstance(given, Iterable):
         return dataset_from(given)
+    if isinstance(given, Mapping):
+        raise TypeError("expected a data set or instances, got a dict; the order is evaluate(systems, data, tasks)")
     instances = list(given)
     seen: set[str] = set()
     for instance in instances:

@@ -167,7 +167,9 @@ def _diagnosis(content: memoryview, found: Exception) -> str:
     except UnicodeDecodeError as error:
         return f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}"
     except json.JSONDecodeError as error:
-        return f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        is_text = error.pos == 0
+        papers = "; it may be a paper, which 'evidencebench find' reads" if is_text else ""
+        return f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}{papers}"
     except RecursionError as error:
         found = error
     return (
@@ -358,6 +360,8 @@ def open_indexed_json(snapshot: Snapshot, index: bytes) -> JsonFile:
 
 
 _MOST_BEGINNING = 40  # bytes by which a run is known
+# How files begin that are taken for data.
+_NO_DATA = {b"%PDF": "a PDF", b"PK\x03\x04": "a ZIP archive or an Office file", b"<": "XML or HTML"}
 
 
 def _open_indexed(
@@ -366,8 +370,11 @@ def _open_indexed(
     path = snapshot.path
     if not snapshot.size:
         raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
-    if snapshot.read(0, min(snapshot.size, _MOST_BEGINNING)).startswith((ANSWERS.begins, EARLIER_RUNS.begins)):
-        raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
+    beginning = snapshot.read(0, min(snapshot.size, _MOST_BEGINNING))
+    if what := next((what for begins, what in _NO_DATA.items() if beginning.startswith(begins)), ""):
+        raise UnreadableError(f"{path}: is {what}, not data; 'evidencebench find' reads papers")
+    if beginning.startswith((ANSWERS.begins, EARLIER_RUNS.begins)):
+        raise UnreadableError(f"{path}: is a run, not data; give the data that it was made on")
     try:
         places, repeated = index(snapshot)
     except UnreadableError as error:

@@ -396,7 +396,7 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
             page_checksum_verification=True,
         )
         if {"error", "sentences"} <= set(file.schema_arrow.names) and "hypothesis" not in file.schema_arrow.names:
-            raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
+            raise UnreadableError(f"{path}: is a run, not data; give the data that it was made on")
         if wrong := _wrong_columns(file.schema_arrow):
             raise UnreadableError(f"{path}: is no Parquet file of instances: {'; '.join(wrong)}")
         ids = _plain(file.read(columns=["id"], use_threads=False).column("id"), "id")

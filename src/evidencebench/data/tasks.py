@@ -11,7 +11,7 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
 from evidencebench.query import AspectScope
 from evidencebench.system import Brief, require_budget, require_scope
-from evidencebench.wording import counted, did_you_mean
+from evidencebench.wording import counted, or_one_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,10 +171,7 @@ def task_named(name: str) -> Task:
         return TASKS[name]
     match = _AT_BUDGET.fullmatch(name)
     if match is None:
-        raise TaskError(
-            f"no task '{name}'{did_you_mean(name, TASKS)}; expected one of {', '.join(TASKS)}, or er_at_K, "
-            "er_at_K_percent or er_at_aspects, each also behind result_"
-        )
+        raise TaskError(f"no task '{name}'{or_one_of(name, TASKS, 'evidencebench tasks', 'er_at_K with any K')}")
     budget: int | float | Literal["aspects"] = int(match["percent"]) / 100 if match["percent"] else "aspects"
     if match["number"]:
         budget = int(match["number"])

@@ -24,6 +24,7 @@ from evidencebench.wording import counted, one_line
 _MISSING = object()  # in place of the value of a key that is not there
 _FieldT = TypeVar("_FieldT")
 _MAX_SHOWN_CHARACTERS = 80
+_AN_OPTIMUM = "an evaluation, which 'data solve' derives"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,11 @@ class Violation:
     @property
     def is_error(self) -> bool:
         return self.severity == "error"
+
+    @property
+    def is_missing_optimum(self) -> bool:
+        """Whether it is an optimum that is not stored, which ``data solve`` derives."""
+        return self.expected == _AN_OPTIMUM
 
     def __str__(self) -> str:
         return f"{self.instance_id}: {self.path}: expected {self.expected}, got {self.got}"
@@ -227,7 +233,7 @@ class _Checked:
         aspects = self.record.get("results_aspect_list_ids") if task.scope == "results" else self.aspects
         if value is None or value is _MISSING:
             if aspects and not self.is_dialect:
-                self.note(path, "type", "an evaluation, which 'data solve' derives", _shown(value))
+                self.note(path, "type", _AN_OPTIMUM, _shown(value))
             elif value is _MISSING and not self.is_dialect:
                 expected = (
                     "null, since there are no Results aspects" if task.scope == "results" else "an evaluation, or null"

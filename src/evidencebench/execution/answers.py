@@ -59,11 +59,25 @@ def takes_query_and_brief(given: object) -> bool:
     return len(required) == _N_ASKED and all(parameter.kind in _BY_POSITION for parameter in required)
 
 
+def check_parameters(answering: Callable[..., object]) -> None:
+    """Raise `TypeError` for a function or method that cannot be called with a query and a brief, as all are."""
+    try:
+        parameters = inspect.signature(answering)
+    except (ValueError, TypeError):  # of a built-in
+        return
+    try:
+        parameters.bind(None, None)
+    except TypeError:
+        name = getattr(answering, "__qualname__", type(answering).__name__)
+        raise TypeError(f"expected two parameters, query and brief, got {name}{parameters}") from None
+
+
 def named_system(system: object) -> NamedSystem:
     """Return a system with a name: an object gets that of its class, a function that by which it is imported."""
     if isinstance(system, NamedSystem):
         return system
     if is_function(system):
+        check_parameters(cast("SystemFunction", system))
         place = system if hasattr(system, "__qualname__") else type(system)
         name = f"{place.__module__}:{place.__qualname__}"
         function, module = _Function(cast("SystemFunction", system)), sys.modules.get(place.__module__)
@@ -86,6 +100,7 @@ def named_system(system: object) -> NamedSystem:
         raise TypeError(
             f"expected a system, which is an object with a method rank(query, brief) or a function of both, got {kind}"
         )
+    check_parameters(getattr(system, method))
     return NamedSystem(name=kind, options={}, system=with_named_parts(cast("System", system), named_system))
 
 

@@ -13,7 +13,7 @@ from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.hypotheses import read_hypotheses, write_hypotheses
 from evidencebench.data.instance import Instance
 from evidencebench.errors import RunMismatchError, UnreadableError
-from evidencebench.files.disk import PathText, file_sha256
+from evidencebench.files.disk import PathText, file_sha256, why_unreadable
 from evidencebench.query import Query
 from evidencebench.runs.header import ControlName, QueryControl
 from evidencebench.runs.run import Answer, Failure
@@ -25,7 +25,7 @@ from evidencebench.systems.changed_queries import (
     shuffle_words,
     with_distractor,
 )
-from evidencebench.wording import check_type, did_you_mean, name_of
+from evidencebench.wording import check_type, name_of, or_one_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +127,7 @@ def query_control(given: str | QueryControl) -> QueryControl:
     check_type(given, str, "the name of a query control, or what control_of(function, data, path) returns")
     name, _, file = given.partition("=")
     if name not in get_args(ControlName):
-        raise ValueError(
-            f"no query control '{name}'{did_you_mean(name, QUERY_CONTROLS)}; expected one of "
-            f"{', '.join(QUERY_CONTROLS)}"
-        )
+        raise ValueError(f"no query control '{name}'{or_one_of(name, QUERY_CONTROLS)}")
     if (name in FROM_FILE) != bool(file):
         if file:
             raise ValueError(f"query control '{name}' takes no file, got '{file}'")
@@ -145,7 +142,7 @@ def unchanged_control(control: QueryControl | None) -> QueryControl | None:
         try:
             now = file_sha256(Path(control.path))
         except OSError as error:
-            raise UnreadableError(f"{control.path}: cannot be read: {error.strerror}") from error
+            raise UnreadableError(f"{control.path}: {why_unreadable(Path(control.path), error)}") from error
         if now != control.sha256:
             raise RunMismatchError(
                 f"{control.path}: has changed since the run was made, so what was asked is not known"

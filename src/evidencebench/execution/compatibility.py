@@ -35,14 +35,18 @@ def require_same_data(run: RunFile, dataset: Dataset, advice: str) -> None:
     if run.header is not None and run.header.data.sha256 != dataset.sha256:
         made_on = run.header.data
         raise RunMismatchError(
-            f"{run.path}: made on {made_on.name} (sha256 {made_on.sha256[:12]}, {counted(made_on.n, 'instance')}), "
-            f"but {dataset.path} has sha256 {dataset.sha256[:12]} and {counted(len(dataset), 'instance')}; {advice}"
+            f"{run.path}: made on {made_on.name} ({_shown(made_on.n, made_on.sha256)}), but {dataset.name} has "
+            f"{_shown(len(dataset), dataset.sha256)}; {advice}"
         )
 
 
+def _shown(n: int, sha256: str) -> str:
+    return f"sha256 {sha256[:8]}, {counted(n, 'instance')}"
+
+
 def check_belongs(run: RunFile, dataset: Dataset) -> None:
-    require_same_data(run, dataset, "score it on its own data")
-    require_known(str(run.path), run.ids, dataset, dataset.path)
+    require_same_data(run, dataset, "give its own data with --data")
+    require_known(str(run.path), run.ids, dataset, dataset.name)
 
 
 def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:

@@ -68,7 +68,7 @@ def exchanges_of(
         raise RunMismatchError(
             f"{run.path}: expected a run of this package, whose header says what was asked, got none"
         )
-    require_same_data(run, dataset, "its requests cannot be made again; give the data that it was made on with --data")
+    require_same_data(run, dataset, "give its own data with --data")
     if not asks_model(_specification(header)):
         raise RunMismatchError(f"{run.path}: '{header.system.name}' asks no language model, so that nothing was asked")
     for task in tasks:

@@ -140,7 +140,7 @@ def find_evidence(
     """
     from evidencebench.execution.making import make_system  # noqa: PLC0415 - imports what asks models
 
-    check_type(paper, Paper, "a paper, as read_paper returns it")
+    check_type(paper, Paper, "a paper, as read_paper(PATH) returns it")
     asked = make_system(system) if isinstance(system, str) else named_system(system)
     brief = Brief(budget=budget, scope=scope)
     query = paper.query_for(hypothesis, goal=goal, with_units=True)

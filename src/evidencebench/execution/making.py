@@ -4,7 +4,7 @@ import hashlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -17,6 +17,7 @@ from evidencebench.decoding import prepared
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
 from evidencebench.execution.answers import (
     AnySystem,
+    check_parameters,
     is_function,
     named_system,
     takes_query_and_brief,
@@ -27,7 +28,7 @@ from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, 
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
 from evidencebench.system import KNOWING_SYSTEMS, NamedSystem, System, traits_of
-from evidencebench.wording import check_type, did_you_mean
+from evidencebench.wording import check_type, did_you_mean, or_one_of
 
 Factory = Callable[..., Any]
 
@@ -51,13 +52,16 @@ def find_code(name: str) -> Code:
     if not colon and is_file(name):
         raise SystemSpecError(f"file '{name}': expected the class or function in it behind a colon, as in {name}:Name")
     if not colon:
-        raise SystemSpecError(
-            f"no system '{name}'{did_you_mean(name, SYSTEMS)}; expected one of {', '.join(SYSTEMS)}, or "
-            f"your own, file.py:name or package.module:name{''.join(f'; {message}' for message in plugins().torn)}"
-        )
+        raise SystemSpecError(f"no system '{name}'{_instead(name)}{''.join(f'; {text}' for text in plugins().torn)}")
     if place in SYSTEMS:
         raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")
     return Code(*find_own_code(name))
+
+
+def _instead(name: str) -> str:
+    if Path(name).exists():
+        return ": it is a file or folder; expected a system, such as bm25, or your own, file.py:name"
+    return f"{or_one_of(name, SYSTEMS, 'evidencebench systems', 'your own, file.py:name or package.module:name')}"
 
 
 class Option(NamedTuple):
@@ -277,6 +281,8 @@ def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
         raise SystemSpecError(_describe_missing(name, missing))
     if not texts and takes_query_and_brief(factory):
         return replace(named_system(factory), name=name, module=module, package=package)
+    if module is not None and (needed := _needed_parameters(factory, texts)):
+        raise SystemSpecError(_describe_needed(name, factory, needed))
     try:
         arguments = make_options(name, factory, texts, lambda inner: _make(inner, seed, client, depth + 1))
         clients = {} if client is None else dict.fromkeys(_client_fields(factory), client)
@@ -296,10 +302,36 @@ def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
     return named
 
 
+def _needed_parameters(factory: Factory, given: Collection[str]) -> list[str]:
+    """Return the parameters of own code, but a dataclass, that have no default and are not given as options."""
+    if is_dataclass(factory):
+        return []
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except (ValueError, TypeError):  # of a built-in
+        return []
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [one for one in parameters if one.default is inspect.Parameter.empty and one.kind not in variable]
+    return [one.name for one in required if one.name not in given]
+
+
+def _describe_needed(name: str, factory: Factory, needed: Sequence[str]) -> str:
+    if inspect.isfunction(factory) and needed[0].startswith("q"):
+        has = f"{factory.__name__}({', '.join(needed)})"
+        return f"system '{name}': expected two parameters, query and brief, got {has}"
+    options = ",".join(f"{parameter}=..." for parameter in needed)
+    return f"system '{name}': needs {' and '.join(map(repr, needed))}; write {name}:{options}"
+
+
 def _require_answering(system: object, spec: str, name: str) -> None:
     if not (hasattr(system, "rank") or name in KNOWING_SYSTEMS):
         got = repr(system) if isinstance(system, str) else type(system).__name__
         raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {got}")
+    if name not in PACKAGED and hasattr(system, "rank"):
+        try:
+            check_parameters(system.rank)
+        except TypeError as error:
+            raise SystemSpecError(f"system '{spec}': {error}") from error
 
 
 def _describe_missing(name: str, missing: Mapping[str, Option]) -> str:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.files.disk import open_file
+from evidencebench.files.disk import open_file, why_unreadable
 from evidencebench.wording import did_you_mean
 
 _FILE_SUFFIX = ".py"
@@ -34,7 +34,9 @@ def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
         _look_into(Path.cwd())
         module = _import_file(Path(place)) if is_file(place) else importlib.import_module(place)
     except Exception as error:  # own code may raise anything
-        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        words = str(error)
+        if isinstance(error, OSError) and error.filename:
+            words = f"{error.filename}: {why_unreadable(Path(error.filename), error)}"
         if isinstance(error, ImportError) and is_file(place) and "relative import" in words:
             words += "; name a file of a package by its module, as package.module:factory"
         trace = trace_of(error, {__file__, str(importlib.__file__), Path.resolve.__code__.co_filename})

@@ -64,7 +64,18 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
     except OSError as error:
         if isinstance(error, BrokenPipeError) and is_standard_output(path):
             raise  # the reader of the pipe has closed it
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise DataError(f"{path}: {why_unwritable(path, error)}") from error
+
+
+def why_unwritable(path: Path, error: OSError) -> str:
+    """Return what is wrong with a place that cannot be written, and what to do."""
+    if path.is_dir():
+        return "is a folder; expected the name of a file to write"
+    if not path.parent.is_dir():
+        return f"cannot be written: there is no folder '{path.parent}'; make it first"
+    cannot_be_mended_here = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT)
+    advice = "; choose a name in another folder" if cannot_be_mended_here else ""
+    return f"cannot be written: {error.strerror or error}{advice}"
 
 
 def put_in_place(part: Path, path: Path) -> None:

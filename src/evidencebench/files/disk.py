@@ -17,12 +17,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import msgspec
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError, UnreadableError
+from evidencebench.wording import did_you_mean
 
 BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not the JSON that is expected: malformed, no UTF-8, nested too deep."""
@@ -170,8 +172,9 @@ def open_snapshot(path: Path) -> Snapshot:
             status = os.fstat(file.fileno())
             return Snapshot(path=path, size=status.st_size, state=_state(status))
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableError(f"{path}: cannot be read: {reason}") from error
+        if isinstance(error, OSError) and error.strerror:
+            raise UnreadableError(f"{path}: {why_unreadable(path, error)}") from error
+        raise UnreadableError(f"{path}: cannot be read: {error}") from error
 
 
 def blocks(snapshot: Snapshot) -> Iterator[bytes]:
@@ -252,6 +255,24 @@ def packaged_table(module: str, name: str = "") -> dict[str, Any]:
     return tomllib.loads((path.with_name(name) if name else path.with_suffix(".toml")).read_text(encoding="utf-8"))
 
 
+_MOST_NAMES = 1_000
+
+
+def why_unreadable(path: Path, error: OSError) -> str:
+    """Return what is wrong with a file that cannot be read; of a missing one, a name in its folder that is like it."""
+    if not isinstance(error, FileNotFoundError):
+        return f"cannot be read: {error.strerror}"
+    if not path.parent.is_dir():
+        return f"no such file: there is no folder '{path.parent}'"
+    try:
+        names = [file.name for file in islice(path.parent.iterdir(), _MOST_NAMES)]
+    except OSError:
+        return "no such file"
+    longer = min((name for name in names if path.name and name.startswith(f"{path.name}.")), default="")
+    meant = f" (did you mean '{longer}'?)" if longer else did_you_mean(path.name, names)
+    return f"no such file{meant}"
+
+
 def read_bytes(
     path: Path, *, at_most: int = MOST_BYTES, error: type[EvidenceBenchError] = UnreadableError, advice: str = ""
 ) -> bytes:
@@ -259,7 +280,7 @@ def read_bytes(
     try:
         return read_whole(path, at_most=at_most)
     except OSError as cause:
-        raise error(f"{path}: cannot be read: {cause.strerror}{advice and f'; {advice}'}") from cause
+        raise error(f"{path}: {why_unreadable(path, cause)}{advice and f'; {advice}'}") from cause
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:
@@ -269,4 +290,4 @@ def read_blocks(path: Path) -> Iterator[bytes]:
             while block := file.read(_BLOCK_BYTES):
                 yield block
     except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+        raise UnreadableError(f"{path}: {why_unreadable(path, error)}") from error

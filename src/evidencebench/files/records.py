@@ -28,7 +28,7 @@ from evidencebench.errors import (
     RunMismatchError,
     UnreadableError,
 )
-from evidencebench.files.atomic import write_whole
+from evidencebench.files.atomic import why_unwritable, write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText, read_blocks, read_bytes
 from evidencebench.files.places import hold, lies_at, lock_of
 from evidencebench.provenance import differences
@@ -132,7 +132,7 @@ class Records(Generic[H, R]):
         return tuple(self.by_id.values())
 
 
-START_OVER = "start over with --overwrite, in Python overwrite=True"
+START_OVER = "start over with --overwrite (in Python overwrite=True)"
 
 
 def require_same(path: Path, differing: str, advice: str = f"choose another file, or {START_OVER}") -> None:
@@ -343,7 +343,7 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False, waits: bo
         if error.errno == errno.EBADF and isinstance(error.__context__, KeyboardInterrupt):
             # Not of this file: where Ctrl-C cuts `shutil.rmtree` short, it closes the descriptor of a folder twice.
             raise error.__context__ from None
-        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+        raise RunError(f"{path}: {why_unwritable(path, error)}") from error
 
 
 def _begins_as(path: Path, begins: bytes) -> bool:

@@ -57,8 +57,7 @@ def public_id(text: str) -> PublicId:
     if (match := _DOI.fullmatch(spelling)) and not _NOT_IN_DOI.search(match[1]):
         return PublicId(scheme=IdScheme.DOI, value=match[1].lower())
     raise DataError(
-        f"'{shortened(text.strip(), 60)}': expected the id of a paper, got another text; write a PMCID (PMC1280405), "
-        "a DOI (10.1186/1471-2458-5-99) or a PMID (9000312)"
+        f"'{shortened(text.strip(), 60)}': expected the id of a paper: a PMCID (PMC1280405), a DOI or a PMID (9000312)"
     )
 
 

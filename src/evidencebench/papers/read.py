@@ -89,7 +89,7 @@ def read_paper(source: PathText | bytes, *, name: str = "paper") -> Paper:
     ----------
     source
         Path of a file, or the bytes of one; ``"sample"`` is a paper that comes with the package. The content decides
-        on the format, never the name.
+        on the format, never the name; but a file named ``.pdf`` must be a PDF.
     name
         What messages and outputs call the paper, where ``source`` is bytes; a file is called by its path.
 
@@ -129,6 +129,10 @@ def read_content(content: bytes, *, name: str) -> Paper:
 
 
 def read_all_content(content: bytes, *, name: str) -> list[Paper | UnreadableError]:
+    if name.lower().endswith(".pdf") and not is_pdf(content):
+        got = "it is a web page" if is_html(content) else "" if content else "it is empty"
+        why = f"no %PDF header{got and f': {got}'}"
+        raise UnreadableError(f"{name} is named .pdf but is not a PDF ({why}); download it again, or rename it")
     reader, needs_body = next((reader, needs_body) for is_its, reader, needs_body in READERS if is_its(content))
     papers = reader(content, name)
     return [checked(paper, needs_body=needs_body) for paper in ([papers] if isinstance(papers, Paper) else papers)]

@@ -266,8 +266,8 @@ def open_run(path: PathText) -> RunFile:
         _decode_text(path, content)
         return _read_trec(path, content)
     raise RunFormatError(
-        f"{path}: line 1: expected a run of evidencebench, a JSON object {{id: [indices]}}, or a TREC run "
-        "with 6 columns (qid Q0 docno rank score tag)"
+        f"{path}: line 1: not a run; expected what 'evidencebench run' writes, JSON {{id: [indices]}}, or a TREC run "
+        "(qid Q0 docno rank score tag)"
     )
 
 
@@ -304,7 +304,7 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
     try:
         answers = json.loads(_decode_text(path, content), object_pairs_hook=_dict_of_unique)
     except (ValueError, RecursionError) as error:
-        raise RunFormatError(f"{path}: expected a JSON object {{id: [indices]}}: {error}") from error
+        raise RunFormatError(f"{path}: not valid JSON, expected {{id: [indices]}}: {error}") from error
     if any(isinstance(value, dict) and "hypothesis" in value for value in answers.values()):
         raise RunFormatError(f"{path}: is a data file, not a run; usage: evidencebench score RUN --data DATA")
     lines: dict[tuple[str, str | None], Answer] = {}
@@ -317,8 +317,8 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
     if wrong:
         are = counted(len(wrong), "answer is", "answers are")
         raise RunFormatError(
-            f"{path}: {are} no list of sentence indices, such as {'; '.join(wrong[:3])}; "
-            'write whole numbers, {"ranking": [...]} where the best stands first, or null for a failed answer'
+            f"{path}: {are} no list of sentence indices, such as {wrong[0]}; write [3, 17], "
+            '{"ranking": [3, 17]} or null'
         )
     return RunFile(path, None, lines, content, is_bare=any(isinstance(value, list) for value in answers.values()))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evidencebench.errors import RunFormatError
-from evidencebench.files.disk import PathText, read_whole
+from evidencebench.files.disk import PathText, read_whole, why_unreadable
 from evidencebench.files.records import lines_in
 from evidencebench.runs.answers import ANSWERS, AnyAnswer, FailureAnswer, RankingAnswer, decode_answer, encoded
 from evidencebench.runs.earlier import in_present_form
@@ -203,4 +203,4 @@ def read_content(path: Path) -> bytes:
     try:
         return read_whole(path, at_most=_MOST_BYTES)
     except OSError as error:
-        raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
+        raise RunFormatError(f"{path}: {why_unreadable(path, error)}") from error

@@ -23,7 +23,7 @@ from evidencebench.data.branch_and_bound import bits
 from evidencebench.data.cover import Coverage
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.scoring.selection import Selection
-from evidencebench.wording import check_type, did_you_mean
+from evidencebench.wording import check_type, or_one_of
 
 
 class MeasureInput(NamedTuple):
@@ -194,7 +194,7 @@ def measure_key(given: MeasureOrName, known: Collection[str]) -> str:
     key = given.key if isinstance(given, Measure) else given
     if key not in known:
         raise ValueError(
-            f"no measure '{key}' in the scores{did_you_mean(str(key), known)}; expected one of {', '.join(known)}; "
+            f"no measure '{key}' in the scores{or_one_of(str(key), known)}; "
             "evaluate(..., measures=[Measure(...)]) computes one of your own"
         )
     return key

@@ -57,7 +57,9 @@ def runs_by_label(runs: Sequence[RunFile], names: Mapping[PathText, str] | None 
         counts = Counter(labels)
         labels = [longer if counts[label] > 1 else label for label, longer in zip(labels, finer_labels, strict=True)]
     if len(set(labels)) < len(labels):
-        raise RunMismatchError(f"{next(label for label, n in Counter(labels).items() if n > 1)}: given twice")
+        raise RunMismatchError(
+            f"{next(label for label, n in Counter(labels).items() if n > 1)}: given twice; name each run once"
+        )
     labels = [given.get(run.path, label) for run, label in zip(runs, labels, strict=True)]
     for name, n in Counter(labels).items():
         if n > 1 or not name.strip():

@@ -108,11 +108,10 @@ def _find_training(name: str) -> Any:
             raise SystemSpecError(f"{name}: expected a dataclass, whose fields are its options")
         return factory
     if name not in PACKAGED and not is_file(name) and plugin_named(name) is None:
-        meant = did_you_mean(name, [*SYSTEMS, *TRAININGS])
-        raise SystemSpecError(
-            f"no system or training '{name}'{meant}; expected one of {', '.join(TRAININGS)}, or a system: one of "
-            f"{', '.join(SYSTEMS)}, or file.py:name or package.module:name"
+        instead = did_you_mean(name, [*SYSTEMS, *TRAININGS]) or (
+            f"; expected a training, {', '.join(TRAININGS)}, or a system, such as {', '.join([*SYSTEMS][:2])}"
         )
+        raise SystemSpecError(f"no system or training '{name}'{instead}; 'evidencebench systems' lists the systems")
     return None
 
 

@@ -28,6 +28,7 @@ from evidencebench.errors import DrainingError, EndpointError, FailingServerErro
 from evidencebench.tables import printable
 from evidencebench.version import __version__
 from evidencebench.web.retry import Retry, TooLongWaitError, TransientError, Tries
+from evidencebench.wording import counted
 
 if TYPE_CHECKING:
     import aiohttp
@@ -492,9 +493,12 @@ def last_failure_told(where: str) -> Iterator[None]:
             "may take; run again then: what is stored is kept"
         ) from None
     except TransientError as last:
+        attempts = counted(last.n_attempts, "attempt")
+        if type(last) is NotSentError:
+            raise EndpointError(f"{where}: cannot connect in {attempts} ({last}); is the server running?") from None
         raise EndpointError(
-            f"{where}: no usable reply in {last.n_attempts} attempts, the last one: {last}; try again later, or raise "
-            "max_attempts or timeout_seconds"
+            f"{where}: no usable reply in {attempts}, the last: {last}; try again later, or raise max_attempts or "
+            "timeout_seconds"
         ) from None
 
 
@@ -522,8 +526,8 @@ def check_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
         return
     if not key:
         raise SystemSpecError(
-            f"{where}: key_env: expected a key in the environment variable {key_env}, which is not set; set it, or "
-            "give key_env= if the server needs none"
+            f"{where}: {key_env} is not set: put your key into this environment variable, or give key_env= if the "
+            "server needs none"
         )
     if urlsplit(base_url).scheme == "http":
         raise SystemSpecError(

@@ -102,7 +102,7 @@ def test_without_a_store_batches_are_refused_with_the_reason() -> None:
     ("request_", "message"),
     [
         (numbered(0, "vllm/x"), "openai and anthropic"),
-        (numbered(0, "nobody/x"), "provider/name"),
+        (numbered(0, "nobody/x"), "no provider 'nobody'"),
         (numbered(0, "openai/x"), "OPENAI_API_KEY"),
         (numbered(0, "openai/x", "ftp://host"), "http or https"),
     ],

@@ -77,7 +77,7 @@ def test_anything_else_is_no_file_of_examples(tmp_path: Path, content: bytes, me
     with pytest.raises(SystemSpecError, match=message):
         read_examples(path)
     path.unlink()
-    with pytest.raises(SystemSpecError, match="No such file"):
+    with pytest.raises(SystemSpecError, match="no such file"):
         read_examples(path)
 
 

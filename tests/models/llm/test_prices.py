@@ -177,6 +177,6 @@ def test_a_table_that_is_not_there_or_a_pipe_or_a_device_is_refused_and_not_wait
     pipe = tmp_path / "prices.json"
     os.mkfifo(pipe)
     none = tmp_path / "none.json"
-    for path, words in ((none, "No such file"), (pipe, "is a pipe"), (Path("/dev/zero"), "is a device")):
+    for path, words in ((none, "no such file"), (pipe, "is a pipe"), (Path("/dev/zero"), "is a device")):
         with pytest.raises(UnreadableError, match=f"{path.name}: .*{words}.*give a table"):
             PriceTable.load(path)

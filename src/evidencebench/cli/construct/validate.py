@@ -119,7 +119,10 @@ def validate(
     """
     folder = folder or validation_folder(source)
     if folder is None:
-        raise click.UsageError(f"{printable(source)} is no work folder: expected --folder, for tasks and answers")
+        raise click.UsageError(
+            f"{printable(source)} is not the work folder of a construction; for a data file, give --folder, where "
+            "tasks and answers go"
+        )
     if len(dict(teams)) < len(teams):
         raise click.UsageError("--team: expected each team once")
     if is_report or answers:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -20,16 +21,16 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.statistics import describe
-from evidencebench.data.validation import FileReport, validate_files
+from evidencebench.data.validation import FileReport, Violation, validate_files
 from evidencebench.files.places import data_folder
 from evidencebench.query import Kind
 from evidencebench.tables import Cell, Table, printable
-from evidencebench.wording import counted, did_you_mean
+from evidencebench.wording import counted, or_one_of
 
 
 def _entry(name: str) -> CatalogEntry:
     if name not in CATALOG:
-        raise ValueError(f"no data set '{name}'{did_you_mean(name, CATALOG)}; expected one of {', '.join(CATALOG)}")
+        raise ValueError(f"no data set '{name}'{or_one_of(name, CATALOG)}")
     return CATALOG[name]
 
 
@@ -322,13 +323,48 @@ def _fields(report: FileReport) -> dict[str, Any]:
     }
 
 
+def _violation_lines(report: FileReport) -> list[str]:
+    """Return a line a violation; of the same violation in several places, one with their number and the first ones."""
+    groups: dict[tuple[str, str], list[Violation]] = {}
+    for violation in report.violations:
+        groups.setdefault(_where_and_rule(violation), []).append(violation)
+    lines = []
+    for (where, _), (first, *more) in groups.items():
+        ids = {violation.instance_id for violation in (first, *more)}
+        within = [f"{one.instance_id}{one.path[1:] if '[' in where else ''}" for one in (first, *more)][:_N_PLACES]
+        rest = f" and {1 + len(more) - _N_PLACES:,} more" if len(more) >= _N_PLACES else ""
+        if where == _STORED_OPTIMA:
+            command = shlex.join(["evidencebench", "data", "solve", report.path, "-o", "solved.json"])
+            n_optima, n_instances = counted(1 + len(more), "optimum", "optima"), counted(len(ids), "instance")
+            lines.append(f"  {n_optima} of {n_instances} not stored, first {first.instance_id}; add them: {command}")
+        elif more:
+            problem = f"{where}: expected {first.expected}, got {first.got}"
+            lines.append(f"  {1 + len(more):,} times {problem}; in {', '.join(within)}{rest}")
+        else:
+            lines.append(f"  {first}")
+    return list(map(printable, lines))
+
+
+_N_PLACES = 3  # that are named, of all that have the same violation
+_STORED_OPTIMA = "stored optima"
+
+
+def _where_and_rule(violation: Violation) -> tuple[str, str]:
+    """Return the field without the places within it, and the rule: what violations of one kind have in common."""
+    if violation.is_missing_optimum:
+        return _STORED_OPTIMA, violation.rule
+    return re.sub(r"\[[^]]*\]", "[...]", violation.path), violation.rule
+
+
 def _print_report(report: FileReport, *, optima: bool) -> None:
     n_violations = counted(len(report.violations), "violation") if report.violations else "no violation"
     verdict = "valid" if report.is_valid else n_violations
     solved = ", optima solved again" if optima else ""
     click.echo(f"{printable(report.path)}: {counted(report.n_instances, 'instance')}{solved}: {verdict}")
-    for line in few([f"  {printable(str(violation))}" for violation in report.violations], 50):
+    for line in few(lines := _violation_lines(report), 50):
         click.echo(line)
+    if len(lines) < len(report.violations):
+        click.echo("  --json lists every place")
     for instance_id, why in report.unchecked.items():
         click.echo(f"  not checked: {printable(instance_id)}: {printable(why)}")
     for rule, n in sorted(Counter(warning.rule for warning in report.warnings).items()):

@@ -16,6 +16,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.files.disk import packaged_table, read_whole
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
 from evidencebench.web.http import check_address, check_key, is_this_machine, without_key
+from evidencebench.wording import or_one_of
 
 if TYPE_CHECKING:
     from evidencebench.models.llm.batch_queue import BatchGroup
@@ -55,10 +56,12 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
 
 def provider_of(model: str) -> Provider:
     name, _, rest = model.partition("/")
-    if name not in PROVIDERS or not rest:
+    if not rest:
+        raise SystemSpecError(f"model: expected provider/name, such as openai/NAME, got '{model[:80]}'")
+    if name not in PROVIDERS:
         raise SystemSpecError(
-            f"model: expected provider/name with one of the providers {', '.join(PROVIDERS)}, got '{model[:80]}'; for "
-            "any other server that speaks OpenAI's protocol give model=local/NAME,base_url=http://host:port/v1"
+            f"model: no provider '{name[:80]}'{or_one_of(name, PROVIDERS, 'evidencebench llm providers')}; "
+            "your own server: local/NAME,base_url=http://host:port/v1"
         )
     return PROVIDERS[name]
 

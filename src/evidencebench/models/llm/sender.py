@@ -298,10 +298,7 @@ class HttpSender:
         except EvidenceBenchError as error:
             target.n_failures += 1
             if target.n_failures >= self._bounds.max_failures_in_a_row:
-                raise FailingServerError(
-                    f"{error}; that was failure {target.n_failures} in a row, so nothing more is sent; correct the "
-                    "cause and run again: what is stored is kept"
-                ) from error
+                raise FailingServerError(f"{error} ({target.n_failures} requests in a row failed)") from error
             raise
         target.n_failures, target.has_replied = 0, True
         return reply
@@ -370,8 +367,8 @@ class HttpSender:
         most = max(self._bounds.max_failures_in_a_row, 3 * self._bounds.max_connections)
         if not target.has_replied and target.n_failed_attempts >= most:
             raise FailingServerError(
-                f"{post.where}: no usable reply in {target.n_failed_attempts} attempts, the last one: {last}; is the "
-                "server running? Run again to resume"
+                f"{post.where}: no usable reply in {target.n_failed_attempts} attempts, the last: {last}; is the "
+                "server running?"
             )
 
     def _require_server(self, post: _Post, last: TransientError) -> None:
@@ -383,8 +380,8 @@ class HttpSender:
         target.silent_since = now if target.silent_since is None else target.silent_since
         if now - target.silent_since >= _LONGEST_SILENCE_SECONDS:
             raise FailingServerError(
-                f"{post.where}: no server answers there ({last}); start it, such as by 'ollama serve' or 'vllm serve "
-                "MODEL', or correct base_url, then run again"
+                f"cannot connect to {post.server.base_url} ({last}): start the server, as with 'ollama serve', or "
+                "correct base_url"
             )
 
     async def _attempt(self, post: _Post, tries: Tries) -> ChatReply:
