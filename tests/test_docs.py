@@ -214,7 +214,7 @@ def test_the_reference_says_of_every_command_each_of_its_options_and_what_is_sha
         groups = {title for title in GROUPS.values() if f"*{title}*" in section}
         told = section + "".join(shared.partition(f"**{title}**")[2].partition("\n**")[0] for title in groups)
         assert [option for option in options if option not in told] == []
-    assert text.count("Use the provider's batches") == text.count("Print one JSON object.") == 1
+    assert text.count("Use the provider's batch API") == text.count("Print one JSON object.") == 1
 
 
 def test_every_help_fits_a_terminal_shows_an_example_and_cuts_no_line_short() -> None:

@@ -13,16 +13,16 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
 _HEAD = """\
 # The command line
 
-Made from `--help` by `make generated`; a test keeps it true. `D` is a data file or a catalogue name, `RUN` a run file.
+Generated from `--help` by `make generated`. `D` is a data file or a catalogue name, `RUN` a run file.
 
-An option on the command line wins over the environment (`EVIDENCEBENCH_RUN_JOBS=2` sets `run --jobs`), which wins over
-the default. What many commands share is a [setting](#settings): `--set level=0.9` on the command line wins over
-`EVIDENCEBENCH_LEVEL=0.9`, which wins over `level = 0.9` in a settings file of the current folder.
+An option on the command line overrides the environment (`EVIDENCEBENCH_RUN_JOBS=2` sets `run --jobs`), which overrides
+the default. Values that many commands share are [settings](#settings): `--set level=0.9` on the command line overrides
+`EVIDENCEBENCH_LEVEL=0.9`, which overrides `level = 0.9` in the settings file of the current folder.
 
-Messages and progress go to standard error, results to standard output. One that is closed (`>&-`) counts as
-`/dev/null`; messages that nobody reads stop no work.
+Results go to standard output, messages and progress to standard error. A closed stream (`>&-`) counts as `/dev/null`,
+and work continues when nobody reads the messages.
 
-Completion of commands, options, systems, tasks and data, with one line for each shell:
+For completion of commands, options, systems, tasks and data, add the line of your shell:
 
 ```sh
 eval "$(_EVIDENCEBENCH_COMPLETE=bash_source evidencebench)"        # in ~/.bashrc (bash 4.4 or newer)
@@ -32,8 +32,8 @@ _EVIDENCEBENCH_COMPLETE=fish_source evidencebench | source         # in ~/.confi
 
 ## Shared options
 
-Options that mean the same in at least three commands. Below, a command names those that it takes, or their group. All
-have `-h`, `--help`.
+These options mean the same in at least three commands. Each command below lists those that it takes, or their group.
+All commands have `-h`, `--help`.
 """
 
 SHARED_BY = 3

@@ -223,11 +223,11 @@ def test_the_day_of_a_price_stands_wherever_a_cost_is_printed(command: Command) 
 @pytest.mark.parametrize(
     ("behaviour", "more", "told"),
     [
-        ("oracle", ",max_tokens=3", "with a greater max_tokens into another file"),
+        ("oracle", ",max_tokens=3", "with a larger max_tokens into another file"),
         (
             "wrong_format",
             "",
-            "asks again where no reply came; what was replied is read again, not bought again: for other",
+            "asks again where no reply came; stored replies are read again at no cost: for new",
         ),
     ],
 )

@@ -70,7 +70,7 @@ def test_an_empty_cache_and_none_are_listed_as_such(
     assert ("replies: none yet" in command("cache list").out, folder.exists()) == (True, False)
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", "off")
     assert listed(command) == {"folder": None}
-    assert "nothing is kept" in command("cache list").out
+    assert "nothing is stored" in command("cache list").out
     assert "EVIDENCEBENCH_CACHE is 'off'" in command("cache prune --all --yes").refusal
 
 
@@ -95,7 +95,7 @@ def test_the_list_counts_by_model_and_never_shows_an_unknown_cost_as_0(command: 
     assert found["embeddings"]["encoders"] == [{"identity": "minilm", "dimension": 4, "n_vectors": 3}]
     assert found["embeddings"]["path"] == str(filled / "embeddings.sqlite")
     text = command("cache list").out
-    for shown in ("$0.50 + 1 unpriced", "unknown", "batch_77", "minilm", "1 request written down for a batch"):
+    for shown in ("$0.50 + 1 unpriced", "unknown", "batch_77", "minilm", "1 request waiting for a batch"):
         assert shown in text
     assert all("anthropic/b" in command(f"cache list --format {one}").out for one in FORMATS)
 

@@ -26,7 +26,7 @@ def test_a_draft_is_printed_with_its_passage_votes_and_reasons_in_80_columns(com
     assert "\x1b" not in out
     text = " ".join(out.split())
     for words in (
-        f"{DOUBTFUL} (1 of 3): goes on; votes are split 1 time",
+        f"{DOUBTFUL} (1 of 3): kept; votes are split 1 time",
         "Review: pmc_1 > review.xml > Results > ",
         "Before: Before it. Passage: Tea lowered pressure [7].",
         "Hypothesis: Tea lowers pressure in review.xml:B7:1.",
@@ -88,7 +88,7 @@ def test_a_draft_that_is_not_there_is_told_with_names_like_it(command: Command, 
 def test_what_cannot_be_shown_is_told_and_the_rest_is_shown(command: Command) -> None:
     paper = Path("papers/paper.txt")
     paper.write_text(paper.read_text().replace("given", "drunk"))
-    assert "Note: The paper's file changed since it was judged" in command("construct show work 1").out
+    assert "Note: The paper's file has changed since it was judged" in command("construct show work 1").out
     paper.unlink()
     assert "Note: The paper cannot be shown: papers/paper.txt" in command("construct show work 1").out
     assert "Note: The folder of papers is not known" in command("construct show work 1 --papers none").out

@@ -163,7 +163,7 @@ def test_papers_that_cannot_be_read_are_told_with_why_also_where_others_are_kept
         assert (made.code, status.code) == (0, 0)
         for found in (made, status):
             told = " ".join(found.err.split())
-            assert "warning: 1 file of papers cannot be read, and count as not at hand; mend them, or" in told
+            assert "warning: 1 file of papers cannot be read, and count as missing; repair them, or" in told
             assert f"{first.name}: line " in told
             assert "get the file again" in told
             assert max(map(len, found.err.splitlines())) <= 80
@@ -294,7 +294,7 @@ def test_what_people_marked_says_how_many_labels_are_right(command: Command) -> 
         texts = [command(RUN).out, command("construct status work").out, Path("work/dataset/datasheet.md").read_text()]
     assert command("construct show work").done
     for text in (*texts, Path("work/drafts.html").read_text()):
-        assert "By people, who marked 4 aspects and are taken to be right." in " ".join(text.split())
+        assert "Estimated from people's answers on 4 aspects, taken to be right." in " ".join(text.split())
 
 
 def test_what_is_done_can_be_a_partial_data_set_without_a_request(command: Command) -> None:

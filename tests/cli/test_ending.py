@@ -49,7 +49,7 @@ def test_what_nobody_expected_has_an_exit_code_of_its_own_and_says_what_to_repor
     if isinstance(error, ZeroDivisionError):
         lines = err.splitlines()
         assert lines[0] == "unexpected: ZeroDivisionError: division�[2J by zero"
-        assert lines[1] == "This is a mistake in evidencebench, not in what you typed. Please report it with"
+        assert lines[1] == "This is a bug in evidencebench, not in your command. Please report it with"
         assert lines[3].startswith("  version: evidencebench 0.1.0, Python 3.")
         assert lines[4:6] == ["  command: evidencebench score 'my run.jsonl'", "Traceback (most recent call last):"]
         assert lines[-1].startswith("ZeroDivisionError: division")

@@ -120,7 +120,7 @@ def test_a_reply_that_is_not_stored_is_told_with_what_may_be_the_cause(server: R
     assert gone.code == 2
     assert gone.out.startswith(f"=== {ID}, er_at_10, request 1")
     assert "the reply to 1 request above" in gone.err
-    assert "lies in another EVIDENCEBENCH_CACHE" in gone.err
+    assert "is in another EVIDENCEBENCH_CACHE" in gone.err
     head, *rest = Path("run.jsonl").read_text().splitlines(keepends=True)
     header = json.loads(head)
     (prompt,) = (name for name in header["run"]["versions"] if name.startswith("prompt") and "base" in name)
@@ -193,6 +193,6 @@ def test_epochs_are_asked_shown_and_scored(server: RunningServer, command: Comma
     options = "--data sample --set draws=300"
     scored = command(f"score epochs.jsonl {options} --json").json["er_at_10"]["epochs"]
     assert (len(scored["means"]), scored["deviation"]) == (2, 0.0)
-    assert "± of a paper" in command(f"score epochs.jsonl {options}").out
+    assert "± per instance" in command(f"score epochs.jsonl {options}").out
     assert "± of epochs" in command(f"leaderboard epochs.jsonl {options}").out
     assert "± 0.0" in command(f"leaderboard --table epochs.jsonl {options} --uncertainty epochs").out

@@ -199,7 +199,7 @@ def test_what_a_table_or_the_end_matter_says_is_found_there(
 def test_an_empty_answer_says_what_was_read_and_what_was_not_searched(command: Command) -> None:
     Path("tea.xml").write_text(_WITH_TABLE)
     said = (
-        "'xyzzy' is not in the 3 sentences, nor in the 5 rows, captions or notes, read. "
+        "'xyzzy' is not in the 3 sentences and 5 table rows, captions or notes read. "
         "Not searched: 1 figure's picture, front matter."
     )
     found = finding(command("find Xyzzy tea.xml --json"))
@@ -216,9 +216,7 @@ def test_what_a_pdf_or_a_web_page_has_besides_its_sentences_is_said_without_numb
     text = read_paper(b"Tea lowered pressure.", name="tea.txt")
     paper = replace(text, format="PDF", loss=Loss(left_out=left_out))
     found = find_evidence(paper, "Xyzzy", system="lead")
-    assert message(found).startswith(
-        "'xyzzy' is not in the 1 sentence read. Not searched, as far as a PDF shows what it is: "
-    )
+    assert message(found).startswith("'xyzzy' is not in the 1 sentence read. Not searched (as far as a PDF shows): ")
     assert not_searched(paper) == not_searched(replace(paper, format="HTML")) == ["table", "front matter"]
 
 
@@ -456,7 +454,7 @@ def test_where_few_sentences_leave_it_unsure_it_is_said_that_a_paper_has_more(co
     ):
         judge(verdict)
         told = finding(command(f"{_FIND} - --system lead --json", _MANY * n))["message"]
-        assert ("A whole paper says more than the 8 sentences read." in told) == is_said
+        assert ("Only 8 sentences were read; the whole paper may say more." in told) == is_said
 
 
 def test_of_many_answers_those_without_evidence_are_counted_and_of_few_told_in_full(command: Command) -> None:

@@ -100,7 +100,7 @@ def test_progress_goes_to_standard_error_and_reads_no_markup(style: str, command
     assert found.code == 0
     assert found.out.splitlines()[0] == "x.jsonl: 10 instances; 0 answers failed"
     assert ("10/10" in found.err) == (style == "plain")
-    assert style == "plain" or found.err.lstrip().startswith("warnings ")  # what is no terminal sees no bar
+    assert style == "plain" or found.err.lstrip().startswith("system ")  # what is no terminal sees no bar
 
 
 def test_data_whose_file_has_a_name_that_is_no_text_is_answered_and_shown() -> None:

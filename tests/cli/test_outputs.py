@@ -80,7 +80,7 @@ def test_every_output_is_as_narrow_as_a_terminal(arguments: str, command: Comman
     write_dataset("as_dev.json", as_many_as("dev"))
     found = command(arguments)
     assert found.code == 0
-    assert not found.err or found.err.startswith("warnings ")
+    assert not found.err or found.err.startswith("system ")
     assert too_wide(found.out) == too_wide(found.err) == []
 
 

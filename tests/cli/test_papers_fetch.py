@@ -19,7 +19,7 @@ def test_a_paper_is_fetched_by_each_sort_of_id_and_asked_for_once(command: Comma
     with europe_pmc() as server:
         for spelled in ("pmc_1280405", "https://doi.org/10.1186/1471-2458-5-99", "PMID:16162290"):
             said = command(f"papers fetch {spelled} -o papers --base-url {base_url(server)}")
-            file = "PMC1280405.xml" if spelled == "pmc_1280405" else "PMC1280405.xml (was here)"
+            file = "PMC1280405.xml" if spelled == "pmc_1280405" else "PMC1280405.xml (already there)"
             assert (said.code, said.out.splitlines()[0]) == (0, f"{file}  cc by  {OPEN['title']}"), said.err
         n_asked = len(server.log)
     assert Path("papers/PMC1280405.xml").read_bytes() == article(OPEN["title"], pmcid=OPEN["pmcid"])

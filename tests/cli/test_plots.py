@@ -28,7 +28,7 @@ def test_score_draws_a_row_a_task_with_its_controls(command: Command) -> None:
         assert row.startswith(f"{task} ")
         assert row.endswith(f" {100 * mean:.1f}")
         assert sum(row.count(dot) for dot in "●◉") == 1
-    assert "r random  l lead  a abstr_back  ^ ceiling" in shown
+    assert "r random  l lead  a abstract  ^ ceiling" in shown
     assert "random" not in command(f"{arguments} --no-controls").out
     assert "●" in command(f"{arguments} --no-controls").out
 
@@ -73,7 +73,7 @@ def test_plot_writes_a_picture_and_prints_the_same(arguments: str, expected: set
         call = f"{arguments} --data sample --set draws=50 --format {form}"
         found = command(f"{call} --plot picture.svg")
         assert (found.code, found.out) == (0, command(call).out)
-        assert not found.err or found.err.startswith("warnings ")  # of the oracle
+        assert not found.err or found.err.startswith("system ")  # of the oracle
         assert expected <= set(drawn_in("picture.svg"))
     assert not list(Path().glob("*.part"))
 

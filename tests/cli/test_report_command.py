@@ -33,7 +33,7 @@ def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -
     score = command("score tuned.jsonl --data sample --set draws=50 --curve 4 --json").json
     curve = score["er_at_10"]["curve"]
     label = next(row["run"] for row in page.section("signatures").table("Signatures") if "1.25" in row["run"])
-    drawn = page.section("curves").table("All aspects, 10 papers: aspect recall in %")
+    drawn = page.section("curves").table("All aspects, 10 instances: aspect recall in %")
     for row, point in zip(drawn, curve, strict=True):
         estimate = Estimate(**{key: value for key, value in point.items() if key != "k"})
         assert (row["sentences"], row[label]) == (str(point["k"]), percent(estimate))
@@ -84,7 +84,7 @@ def test_the_command_on_the_page_has_no_absolute_path_and_takes_no_name_for_an_o
         f"evidencebench report ./-a.jsonl tuned.jsonl --data {sample_path().name} --output report.html --task er_at_10 "
         "--largest 1 --no-papers --set draws=20 --overwrite"
     )
-    assert "shown by their names" in page.section("method").text
+    assert "shown by name only" in page.section("method").text
     assert command(shown.text.removeprefix("evidencebench ").replace(sample_path().name, "sample")).code == 0
 
 
@@ -113,5 +113,5 @@ def test_the_commands_of_the_document_make_the_page(command: Command) -> None:
     for arguments in commands:
         assert command(arguments).code == 0
     page = parsed(Path("report.html").read_text(encoding="utf-8"))
-    rows = page.section("hypotheses").table("Own against changed queries: aspect recall in %")
+    rows = page.section("hypotheses").table("Original and changed queries: aspect recall in %")
     assert {row["system"] for row in rows} == {"bm25"}

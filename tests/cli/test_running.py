@@ -13,7 +13,7 @@ from kit.examples import thorough_only
 def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:
     assert command("run bm25 --data sample -o run.jsonl --limit 4 --json").json["n_instances"] == 4
     again = command("run bm25 --data sample -o run.jsonl --limit 4")
-    assert (again.code, "4 instances, 4 of them already there; 0 answers failed" in again.out) == (0, True)
+    assert (again.code, "4 instances, 4 of them from earlier; 0 answers failed" in again.out) == (0, True)
     refused = command("run bm25 --data sample -o run.jsonl")
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith("error: run.jsonl: was made with other settings: limit was 4, now None")

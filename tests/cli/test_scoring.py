@@ -34,7 +34,7 @@ def test_what_was_trained_on_the_data_is_said_first_and_marked_in_every_form(com
     assert score["warnings"][0]["kind"] == "trained on this data"
     assert "|trained_on:this_data|" in score["signature"]
     title = command(f"score seen.jsonl {options}").out.partition("\n\n")[0]
-    assert title.endswith("(trained on this data,\nso its scores say nothing of other papers): aspect recall in %")
+    assert title.endswith("(trained on this data,\nso its scores say nothing about other papers): aspect recall in %")
     board = command(f"leaderboard seen.jsonl lead.jsonl {options} --json --plot board.svg").json
     assert ", saw this data" in Path("board.svg").read_text()
     assert {row["system"]: row["trained_on_it"] for row in board["tasks"]["er_at_10"]}["own:Trained"] is True
@@ -63,7 +63,7 @@ def test_a_list_of_all_sentences_is_not_scored_without_a_word(command: Command) 
     Path("answers.json").write_text(json.dumps(lists))
     found = command("score answers.json --data sample --task er_at_10 --set draws=50")
     assert "answers.json  lists look ranked  10 of 10  er_at_10" in found.err
-    assert "are longer than what counts, and look like rankings" in " ".join(found.err.split())
+    assert "are longer than the budget and look like rankings" in " ".join(found.err.split())
     first = command("score answers.json --data sample --task er_at_10 --set draws=50 --set over-length=first")
     assert (first.code, first.err) == (0, "")
 
@@ -97,16 +97,16 @@ def test_nine_papers_of_one_review_are_not_called_one_paper(command: Command) ->
     options = "--data data.json --task er_at_10 --set draws=50 --limit 9"
     for call in ("score bm25.jsonl", "leaderboard bm25.jsonl", "compare bm25.jsonl lead.jsonl"):
         shown = " ".join(command(f"{call} {options}").out.split())
-        assert "(one review or text)" in shown, call
+        assert "(one review or paper)" in shown, call
         assert "one paper" not in shown, call
     assert "bootstrap over reviews]" in command(f"leaderboard --table bm25.jsonl lead.jsonl {options}").out.replace(
         "\n", " "
     )
     command(f"report bm25.jsonl lead.jsonl {options} -o page.html")
     page = Path("page.html").read_text()
-    assert "(one review or text: no interval)" in page
-    assert " from 1 paper or review; intervals and tests resample these" in page
-    assert "9 papers of 1 review or text, or those on which the systems differ, are too few" in page
+    assert "(one review or paper: no interval)" in page
+    assert " from 1 review or paper; intervals and tests resample these" in page
+    assert "9 instances from 1 review or paper, or those on which the systems differ, are too few" in page
 
 
 def test_one_paper_is_shown_without_an_interval(command: Command) -> None:
@@ -114,11 +114,11 @@ def test_one_paper_is_shown_without_an_interval(command: Command) -> None:
     recall = command(f"score bm25.jsonl {options} --json").json["er_at_10"]["aspect_recall"]
     assert (recall["low"], recall["high"], recall["n_clusters"]) == (None, None, 1)
     shown = command(f"score bm25.jsonl {options} --curve 2 --plot curve.svg").out
-    assert f"{100 * recall['mean']:.1f} (one paper)  1" in shown
-    assert f"= {recall['mean']:.3f} (one paper: no interval)" in shown
+    assert f"{100 * recall['mean']:.1f} (one instance)  1" in shown
+    assert f"= {recall['mean']:.3f} (one instance: no interval)" in shown
     assert f"er_at_10,{recall['mean']}" in command(f"score bm25.jsonl {options} --format csv").out
     for call in ("leaderboard bm25.jsonl lead.jsonl", "compare bm25.jsonl lead.jsonl"):
-        assert "(one paper)" in command(f"{call} {options} --plot chart.svg").out
+        assert "(one instance)" in command(f"{call} {options} --plot chart.svg").out
         assert ",,," in command(f"{call} {options} --format csv").out
     (pair,) = command(f"compare bm25.jsonl lead.jsonl {options} --json").json["pairs"]
     assert pair["difference"]["low"] is None
@@ -127,7 +127,7 @@ def test_one_paper_is_shown_without_an_interval(command: Command) -> None:
 def test_recall_of_coverable_aspects_is_left_out_where_it_is_recall(command: Command) -> None:
     shown = command("score bm25.jsonl --data sample --task er_at_10 --set draws=50").out
     assert "coverable" not in shown
-    assert "precision  relative  regret" in shown
+    assert "precision  relative   gap" in shown
     records = json.loads(Path(SAMPLE.path).read_bytes())
     first = next(iter(records.values()))
     first["systematic_review_id"] = "a review"
@@ -150,7 +150,7 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
     assert max(map(len, lines)) <= 80
     header = next(line for line in lines if line.startswith("run"))
     assert header.split() == ["run", "mean", *"ABCDEFGH"]
-    note = r"^\* p below 0\.05 by sign flips, Holm over (?:(\d+) to )?(\d+) pairs? of runs a task$"
+    note = r"^\* p < 0\.05, sign-flip test, Holm over (?:(\d+) to )?(\d+) pairs? of runs per task$"
     tested = re.search(note, brief.out, re.MULTILINE)
     assert tested is not None
     pairs = command(f"compare {paths} --data sample --set draws=50 --json").json["pairs"]
@@ -176,7 +176,10 @@ def test_a_matrix_holds_the_differences_of_the_pairs(command: Command) -> None:
     star = "*" if pairs["bm25", "oracle"]["p_value_holm"] < 0.05 else ""
     assert rows["A"][2] == f"{100 * pairs['bm25', 'oracle']['difference']['mean']:+.1f}{star}"
     assert rows["C"][1] == f"{-100 * pairs['bm25', 'oracle']['difference']['mean']:+.1f}{star}"
-    for table_format, note in (("markdown", r"\* p below 0.05 by"), ("latex", r"{\footnotesize * p below 0.05 by")):
+    for table_format, note in (
+        ("markdown", r"\* p &lt; 0.05, sign-flip"),
+        ("latex", r"{\footnotesize * p \textless{} 0.05, sign-flip"),
+    ):
         assert note in command(f"{call} --format {table_format}").out
 
 
@@ -185,7 +188,7 @@ def test_recall_by_where_the_evidence_lies_is_a_table_and_json(command: Command)
     shown = command(call).out
     assert "er_at_10: recall by the share of aspects that the first and last 10 sentences" in shown
     assert re.search(r"^over 80 % +5 +\d", shown, re.MULTILINE)
-    assert re.search(r"^the same, length held +10 +-?\d", shown, re.MULTILINE)
+    assert re.search(r"^all aspects - none, at equal length +10 +-?\d", shown, re.MULTILINE)
     places = command(f"{call} --json").json["er_at_10"]["places"]
     assert [group["share"] for group in places["groups"]] == ["over 80 %", "60 to 80 %", "40 to 60 %"]
     assert "--kinds and --places have no CSV form" in command(f"{call} --format csv").err
@@ -264,7 +267,7 @@ def test_runs_are_ranked_beside_the_controls_and_the_published_figures(command: 
     assert means == sorted(means, reverse=True)
     assert (board["published"]["split"], board["published"]["same_split"]) == ("test", False)
     call = "leaderboard bm25.jsonl --data sample --set draws=50 --published --format"
-    for form, note in (("text", "* a control,"), ("markdown", r"\* a control,"), ("latex", "footnotesize * a")):
+    for form, note in (("text", "* a baseline,"), ("markdown", r"\* a baseline,"), ("latex", "footnotesize * a")):
         shown = command(f"{call} {form}").out
         assert (note in shown, "ANOTHER split than yours" in shown, "er_10" in shown) == (True, True, False)
         assert note not in command(f"{call} {form} --no-controls").out

@@ -68,7 +68,7 @@ def test_it_says_where_it_serves_and_ends_well_on_a_signal(command: str, number:
             assert said == "viewing sample.json on"
             assert got(f"{address}api/overview")["n_instances"] == len(SAMPLE)  # type: ignore[index]
         elif "--people" in command:
-            assert said == "people pick in sample.json on"
+            assert said == "people select sentences in sample.json on"
         else:
             assert address.endswith("/v1")
             assert replied(address, prompt(SAMPLE[0].query, budget=2)).endswith("ANSWER: [0, 1]")

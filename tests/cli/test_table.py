@@ -85,11 +85,11 @@ def test_runs_with_the_same_answers_are_said_to_be_the_same(command: Command) ->
 
 def test_the_sentence_below_the_table_says_the_family(command: Command) -> None:
     call = f"leaderboard --table {FILES} oracle.jsonl {OPTIONS} --json"
-    assert command(call).json["holm"] == "Holm over 2 pairs of runs a task"
+    assert command(call).json["holm"] == "Holm over 2 pairs of runs per task"
     found = command(f"{call} --controls").json["holm"]
-    assert re.fullmatch(r"Holm over 2 pairs of runs a task; over \d+( to \d+)? with a control", found)
+    assert re.fullmatch(r"Holm over 2 pairs of runs per task; over \d+( to \d+)? with a baseline", found)
     caption = command(f"leaderboard --table {FILES} {OPTIONS} --format markdown").out
-    assert "(p &lt; 0.05, sign flips by paper, Holm over 2 pairs of runs a task)" in caption
+    assert "(p &lt; 0.05, sign-flip test over papers, Holm over 2 pairs of runs per task)" in caption
 
 
 def test_the_table_is_the_same_in_every_format(command: Command) -> None:
@@ -107,7 +107,7 @@ def test_the_table_is_the_same_in_every_format(command: Command) -> None:
     assert sum("**" in cell for row in plain for cell in row) == 2  # a control, which ties at 10, is no run
     assert r"\usepackage" not in shown["latex"]
     for text in (shown["text"], shown["markdown"], shown["latex"]):
-        assert "The ceiling knows the answers." in text.replace("\n", " ")
+        assert "The ceiling knows the labels." in text.replace("\n", " ")
         assert "n = 10" in text
     assert max(map(len, shown["text"].splitlines())) <= 80
     rows = list(csv.DictReader(io.StringIO(shown["csv"])))
@@ -126,7 +126,7 @@ def test_what_was_trained_on_the_data_is_marked_and_neither_best_nor_tested(comm
     assert (seen["trained_on_it"], cell["is_best"], cell["p_value"]) == (True, False, None)
     shown = command(f"{call} --format markdown").out
     assert "| own:Trained † |" in shown
-    assert "† trained on this data, so its scores say nothing of other papers: neither the best nor tested." in shown
+    assert "† trained on this data, so its scores say nothing about other papers: neither the best nor tested." in shown
     assert "it was trained on this data" in command(f"{call} --against own:Trained").refusal
 
 

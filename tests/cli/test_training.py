@@ -32,11 +32,11 @@ def test_the_tables_show_all_four_tasks_the_controls_the_time_and_how_much_was_t
     for task in ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5"):
         (table,) = [part for part in found.out.split("\n\n") if part.startswith(f"{task} ")]
         rows = [re.split(r"\s{2,}", line.strip())[0] for line in table.splitlines()[2:]]
-        wrong = "asked the wrong hypothesis"
-        assert rows == ["memory:Memory", wrong, "trained without any", "lead", wrong, "memory:Memory - lead"]
+        wrong = "with the wrong hypothesis"
+        assert rows == ["memory:Memory", wrong, "trained without hypotheses", "lead", wrong, "memory:Memory - lead"]
         assert f"aspect_recall|task:{task}|data:sample.json@sha256:" in found.out
         assert re.search(r"\|system:memory:Memory\[code [\w+]+\]\[3-fold by paper,\s+2 seeds\]\|", found.out)
-    assert "ms a paper, all tasks; 0.0 s to train; 3 configurations compared within each training set" in found.out
+    assert "ms per instance, all tasks; 0.0 s to train; 3 configurations compared within each training set" in found.out
     assert "lead: " in found.out
     fields = command(f"crossval memory:Memory {QUICK} --against lead --task er_at_10 --json").json
     assert (fields["folds"], fields["seeds"]) == (3, 2)
@@ -145,7 +145,7 @@ def test_an_interrupt_says_whether_what_was_finished_is_kept(output: str) -> Non
 def test_another_control_than_the_wrong_hypothesis_is_named_in_the_table(command: Command) -> None:
     found = command(f"crossval lead {QUICK} --task er_at_10 --control two_papers")
     rows = [re.split(r"\s{2,}", line.strip())[0] for line in found.out.split("\n\n")[0].splitlines()[2:]]
-    assert rows == ["lead", "asked two papers", "of the selection, the distractor's"]
+    assert rows == ["lead", "with a distractor paper", "distractor's share of the selection"]
     as_json = command(f"crossval lead {QUICK} --task er_at_10 --control shuffled_words --json").json
     (system,) = as_json["systems"]
     assert (as_json["control"], system["tasks"]["er_at_10"]["drop"]["difference"]["mean"]) == ("shuffled_words", 0)
@@ -169,7 +169,7 @@ def test_a_finder_is_trained_and_the_next_command_that_is_named_runs_it(command:
     header = json.loads(Path("run.jsonl").read_text().splitlines()[0])["run"]
     assert header["system"]["name"] == "finder"
     assert header["trained_on"] == [SAMPLE.sha256]
-    assert "finder    trained on this data" in command("score run.jsonl --data sample --set draws=50").err
+    assert "finder  trained on this data" in command("score run.jsonl --data sample --set draws=50").err
 
     refusal = command("train finder --data sample -o {my model}").refusal
     assert re.match("error: my model: exists; .*--overwrite", refusal)

@@ -526,7 +526,7 @@ def test_losses_add_up_and_the_datasheet_tells_what_is_known_and_marks_what_is_n
         f"| judge, round 1, all aspects at once | maker/cheap | aaaaaaaaaaaa | {n} |",
         f"| judge, round 2, asked again | maker/dear | bbbbbbbbbbbb | {n} |",
         "* summaries: model maker/summaries\n",
-        "a temperature of 0 is left out where a server takes none",
+        "A temperature of 0 is left out if a server accepts none",
         "was not compared with others",
     ]
     assert [words for words in told if words not in text] == []
@@ -538,4 +538,4 @@ def test_a_construction_whose_first_files_are_missing_says_so(tmp_path: Path, fi
     (tmp_path / "harvest.jsonl").unlink()
     assert _assembled(tmp_path, filtered).steps[0].step == "summaries"
     text = (tmp_path / "dataset/datasheet.md").read_text()
-    assert "The files of the steps before 'summaries' were not at hand" in text
+    assert "The files of the steps before 'summaries' were missing" in text

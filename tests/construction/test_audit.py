@@ -128,10 +128,10 @@ def test_a_drawn_miss_is_one(bm25: Path) -> None:
 @pytest.mark.parametrize(
     ("picked", "limits"),
     [
-        ([1, 2], {"a": "2 sentences can hold at most 4 of 5 aspects, as many as these do."}),
+        ([1, 2], {"a": "2 sentences can cover at most 4 of 5 aspects, as many as the selected ones do."}),
         ([0, 3], {"c": ""}),  # 1 and 2 would be better
         ([0, 2], {"b": "", "c": ""}),
-        ([2, 4], {"a": "2 sentences can hold at most 4 of 5 aspects, and 3 with this one among them."}),
+        ([2, 4], {"a": "2 sentences can cover at most 4 of 5 aspects, and 3 with this aspect among them."}),
     ],
 )
 def test_a_miss_that_no_selection_could_do_without_is_told_to_the_auditor(
@@ -157,7 +157,7 @@ def test_a_miss_that_no_selection_could_do_without_is_told_to_the_auditor(
     n_limited = audit_report(drawn, tmp_path / "audit", run, open_dataset(data)).n_limited
     assert n_limited == sum(bool(limit) for limit in found.values())
     call = f"audit report {drawn.path} --folder {tmp_path / 'audit'} --run {run} --data {data} --set draws=200"
-    told = f"{n_limited} of these misses no selection of that size avoids"
+    told = f"{n_limited} of these misses cannot be avoided by a selection of that size"
     assert (told in " ".join(command(call).out.split())) == (n_limited > 0)
 
 
@@ -306,16 +306,16 @@ def test_the_commands_say_what_is_audited_and_what_is_not(misses: MissesFile, ju
     call = "audit report misses.jsonl --folder audit --run run.json --data data.json --set draws=200"
     told = command(call)
     assert "2 audited misses of 4, by Ada (2), Bo (1)" in told.out
-    assert "aspect recall, covered" in told.out
+    assert "aspect recall, corrected" in told.out
     assert max(map(len, told.out.splitlines())) <= 80
-    assert "2 of 4 drawn misses have a verdict; the others are taken to be like them" in told.err
+    assert "2 of 4 drawn misses have a verdict; the others are assumed to be similar" in told.err
     (two_1,) = (miss.id for miss in misses.records if miss.aspect_id == "two_1")
-    assert f"auditors are even about 1 miss ('{two_1}',)" in told.err
+    assert f"auditors are split evenly on 1 miss ('{two_1}',)" in told.err
     found = command(f"{call} --json").json
     assert found["excused"] == {"k": 0, "n": 2, "low": 0.0, "high": pytest.approx(1 - 0.025**0.5)}
     assert found["corrected"]["covered"]["mean"] == pytest.approx(0.375)
     assert len(found["warnings"]) == 2
-    assert (found["n_limited"], "no selection of that size" in told.out) == (0, False)
+    assert (found["n_limited"], "a selection of that size" in told.out) == (0, False)
 
 
 @pytest.mark.usefixtures("misses")
@@ -325,7 +325,7 @@ def test_sample_says_what_there_is_to_audit_and_refuses_what_is_there(command: C
     call = "audit sample run.json -d data.json -t er_at_10 -o misses.jsonl"
     assert "misses.jsonl: exists" in command(call).refusal
     made = command(f"{call} -n 2 --overwrite")
-    assert "misses.jsonl: 2 misses of 4, which take 62.5 points from" in made.out
+    assert "misses.jsonl: 2 misses of 4, which cost 62.5 points of" in made.out
     assert "warning: the data has no texts of aspects" in made.err
     assert [miss.aspect for miss in read_misses("misses.jsonl").records] == ["", ""]
     assert command(f"{call} --overwrite --json").json["n_drawn"] == 4

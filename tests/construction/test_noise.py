@@ -72,7 +72,7 @@ def test_asking_doubtful_sentences_again_narrows_the_interval() -> None:
     assert (
         again.precision.low <= again.precision_if_half_stay < again.precision_if_errors_differ <= again.precision.high
     )
-    assert f"about {100 * again.precision_if_half_stay:.0f} % if half of its errors stay" in again.text
+    assert f"{100 * again.precision_if_half_stay:.0f} % if half are made every time" in again.text
 
 
 def test_one_percent_invented_is_warned_of() -> None:
@@ -145,7 +145,7 @@ def test_people_decide_and_give_a_nearly_exact_interval() -> None:
     # Clopper and Pearson: 0.782 to 0.967; a little wider, since papers are few.
     assert 0.76 < noise.precision.low < 0.783
     assert 0.966 < noise.precision.high < 0.98
-    assert "By people, who marked 50 aspects" in noise.text
+    assert "Estimated from people's answers on 50 aspects" in noise.text
 
 
 def test_people_who_find_no_error_leave_room_for_one() -> None:

@@ -57,7 +57,7 @@ def test_a_system_of_ones_own_can_judge_and_is_refused_bounds_in_disorder() -> N
 def test_where_a_first_line_is_seldom_right_a_reader_is_told_so(right_first: float | None, *, is_told: bool) -> None:
     found = find_evidence(PAPER, "Tea lowers cholesterol.", system=Own(0.9, 0.2, 0.8, right_first))
     assert found.right_first == right_first
-    assert ("Of questions of this kind, the first line answers about 4 in 10." in message(found)) == is_told
+    assert ("The first line answers about 4 in 10 questions of this kind." in message(found)) == is_told
 
 
 @pytest.mark.parametrize(("best", "verdict"), [(0.1, PaperVerdict.FOUND), (0.09, PaperVerdict.UNSURE)])

@@ -272,7 +272,7 @@ def test_a_measure_a_test_and_a_control_of_the_users_own_reach_every_table(tmp_p
     assert "size" in board.text().splitlines()[1]
     (pair,) = experiment.compare("ten", "three", size).found
     assert (pair.test.p_value, asked[0]) == (0.01, (10, 10))
-    assert "certain by paper" in experiment.table("size").tables[0].caption
+    assert "certain over papers" in experiment.table("size").tables[0].caption
     assert "test:certain" in experiment.table().signatures[0]
     assert {result.control for result in experiment.controls().found} == {"changed: shouted"}
     assert json.loads((tmp_path / "controls" / "shouted.jsonl").read_text().splitlines()[0])["hypothesis"].isupper()

@@ -31,7 +31,7 @@ def test_sentences_stand_below_who_marked_them_text_stays_text_and_none_is_said(
     page = disagreements_page(found, title="Disagreements in <tasks>.jsonl")
 
     first, second = re.findall(r"<section.*?</section>", page, re.DOTALL)
-    assert "marked by model; not by Ada, Bo" in first
+    assert "selected by model; not by Ada, Bo" in first
     assert re.findall(r"sentence (\d), body", first) == ["1", "3"]
     assert re.findall(r"sentence (\d), body", second) == ["2"]
     assert "3 judgments on which raters differ" in page

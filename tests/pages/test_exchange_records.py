@@ -59,7 +59,7 @@ def test_what_cannot_be_shown_is_said(viewed: ViewerData, tmp_path: Path) -> Non
     lacking = viewed.asked(B, 0, 0)
     assert [[text["name"][:6] for text in one.texts] for one in lacking.requests] == [["Prompt"]]
     assert lacking.note.startswith("The reply to 1 request is not stored on this machine: it was removed")
-    assert viewed.asked(A, 1, 0).note.startswith("This system asks no language model")
+    assert viewed.asked(A, 1, 0).note.startswith("This system uses no language model")
     with stored_exchanges(SAMPLE, tmp_path / "elsewhere") as exchanges:
         assert exchanges is None
     assert not (tmp_path / "elsewhere").exists()

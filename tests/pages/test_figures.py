@@ -206,7 +206,7 @@ def test_everything_is_drawn_inside_the_chart_and_no_number_is_missing_by_name(c
 def test_every_name_is_told_in_the_order_given(bars: list[Series]) -> None:
     for chart in (interval_chart(bars), grouped_chart([Group("g", bars)])):
         told = titles_in(chart)
-        assert [title.partition(":")[0].removesuffix(" (control)") for title in told] == [bar.name for bar in bars]
+        assert [title.partition(":")[0].removesuffix(" (baseline)") for title in told] == [bar.name for bar in bars]
         heights = [float(part.attrib["y"]) for part in of_look(chart, "chart-name")]
         assert heights == sorted(set(heights))
         assert len(heights) == len(bars)
@@ -334,7 +334,7 @@ def test_controls_are_hollow_grey_and_starred_and_the_star_is_explained() -> Non
         assert {part.text for part in of_look(chart, "chart-name")} == {"bm25", "lead *"}
         assert all("lead" in (part.findtext("title") or "") for part in of_look(chart, "chart-control"))
     assert ".chart .chart-control .chart-marker { fill: var(--paper); }" in page_style(("figures",))
-    assert "* hollow mark: a control" in as_html(interval_chart(bars))
+    assert "* hollow mark: a baseline" in as_html(interval_chart(bars))
     assert "hollow" not in as_html(interval_chart(bars[:1]))
 
 
@@ -527,7 +527,7 @@ def test_a_terminal_picture_fits_its_columns_and_is_ascii_where_it_must_be(
 def test_a_terminal_picture_has_a_row_a_bar_with_a_dot_and_its_number(bars: list[Series]) -> None:
     _, *rows = terminal_bars(bars).split("\n")
     if any(bar.unfinished for bar in bars):
-        assert rows.pop().strip() == "◌ unfinished: what has no answer counts as 0"
+        assert rows.pop().strip() == "◌ unfinished: missing answers count as 0"
     assert len(rows) == len(bars)
     for bar, row in zip(bars, rows, strict=True):
         assert row.startswith(f"{bar.name}{bar.suffix} " if len(bar.name) + len(bar.suffix) <= 24 else bar.name[:1])

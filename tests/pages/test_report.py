@@ -127,15 +127,15 @@ def test_the_same_runs_give_the_same_bytes_also_when_scored_in_processes(folder:
 @pytest.mark.parametrize(
     ("runs", "tasks", "said"),
     [
-        (["bm25.jsonl"], [], {"costs": "No run here asked a language model"}),
-        (["answers.json"], [], {"hypotheses": "can make from what the file says", "curves": "1 to 5 sentences"}),
-        (["cues.jsonl"], [], {"failures": "None failed, is empty, names"}),
-        (["oracle.jsonl"], [], {"summary": "no run here competes"}),
-        (["lead.jsonl"], [], {"summary": "no run here competes"}),
+        (["bm25.jsonl"], [], {"costs": "No run used a language model"}),
+        (["answers.json"], [], {"hypotheses": "version from what the file says", "curves": "1 to 5 sentences"}),
+        (["cues.jsonl"], [], {"failures": "None failed, is empty, repeats"}),
+        (["oracle.jsonl"], [], {"summary": "no run can be ranked"}),
+        (["lead.jsonl"], [], {"summary": "no run can be ranked"}),
         (
             ["bm25.jsonl", "cues.jsonl"],
             [],
-            {"curves": "of its tasks only: cues.", "hypotheses": "not measured for any"},
+            {"curves": "of these tasks: cues.", "hypotheses": "not measured for any"},
         ),
         (["answers.json"], ["result_er_unconstrained"], {"summary": "any number of sentences"}),
         (["other_wrong.jsonl", "bm25.jsonl"], [], {"hypotheses": "there is no run of the same system and options"}),
@@ -154,10 +154,10 @@ def test_the_opening_names_the_leader_its_ranks_and_the_best_control(report: Ele
     task = findings.tasks[0]
     leader = next(row for row in findings.boards[task.name].standings if not row.is_control)
     said = verdict_of(report)
-    assert said.startswith("Which system is best, and how certain is that?Both runs are level at the top: ")
+    assert said.startswith("Which system is best, and how certain is that?Both runs share the top: ")
     assert f"{leader.system} {percent(leader.recall)} %" in said
     assert findings.label_free_controls(task)[0] in said
-    assert re.search(r" is ((not )?significantly (above|below)|level with) the best that reads no labels", said)
+    assert re.search(r" is ((not )?significantly (above|below)|equal to) the best baseline", said)
     assert re.search(r": [+−]\d+\.\d \[[+−]\d+\.\d, [+−]\d+\.\d\] points, ", said)
     assert "can be significant" not in said
 
@@ -172,10 +172,8 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
         page = report_of(answers, SAMPLE, *tasks)
         said = verdict_of(page)
         verdicts.add(said)
-        assert (
-            ", significantly more than each other run. It is significantly above the best that reads no labels" in said
-        )
-        assert "(the file does not say what made it)" in page.section("signatures").text
+        assert ", significantly more than every other run. It is significantly above the best baseline" in said
+        assert "(the file does not name its system)" in page.section("signatures").text
         leader, *others = (row for row in found.boards["er_at_25"].standings if row.rank is not None)
         control = next(row for row in others if row.is_control)
         assert p_text(found.boards["er_at_25"].pair(leader, control).adjusted, "p") in said
@@ -187,17 +185,20 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        ({"a": [0], "b": [3]}, "Both runs are level at the top: a.json 0.0 [0.0, 0.0] %, b.json 0.0"),
+        ({"a": [0], "b": [3]}, "Both runs share the top: a.json 0.0 [0.0, 0.0] %, b.json 0.0"),
         ({"a": [0], "b": [0]}, "a.json = b.json covers 0.0 [0.0, 0.0] % of the aspects on average."),
-        ({"a": [1], "b": [2], "c": [0]}, "2 runs are level at the top: a.json 50.0 [50.0, 50.0] %, b.json 50.0"),
+        ({"a": [1], "b": [2], "c": [0]}, "2 runs share the top: a.json 50.0 [50.0, 50.0] %, b.json 50.0"),
         ({"a": [1], "b": [0], "c": []}, "a.json is the best: it covers 50.0 [50.0, 50.0] % of the aspects"),
         (
             {"a": [1], "b": [2], "c": [0]},
-            "No difference to a.json among them is significant. Significantly below: c.json.",
+            "None of them differs significantly from a.json. Significantly below: c.json.",
         ),
         ({"a": [1]}, "a.json covers 50.0 [50.0, 50.0] % of the aspects on average."),
-        ({"a": [1], "b": []}, "Did each answer?12 of 24 answers are empty (b.json 12). Each scores 0."),
-        ({"a": [1], "b": [0]}, "What did all miss?4 systems missed 12 of the 24 findable aspects"),
+        (
+            {"a": [1], "b": []},
+            "Are there failed or missing answers?12 of 24 answers are empty (b.json 12). They score 0.",
+        ),
+        ({"a": [1], "b": [0]}, "What did all systems miss?All 4 systems missed 12 of the 24 findable aspects"),
         ({str(n): [n + 3] for n in range(7)}, "3.json 0.0 [0.0, 0.0] %, 4.json 0.0 [0.0, 0.0] %, and 2 more of"),
     ],
 )
@@ -228,7 +229,7 @@ def test_the_opening_counts_the_missed_as_the_rows_of_the_papers_do_and_names_no
         assert "What did it cost?" not in block.text
     alone = report_of([folder / "bm25.jsonl"], SAMPLE, "er_at_10", papers=False).section("summary")
     assert not alone.all("a", href="#/missed")
-    assert "their list is left out with the papers" in alone.text
+    assert "the list is left out with the papers" in alone.text
 
 
 @pytest.mark.parametrize(("costs", "scale"), [((40, 90_000), "0.001"), ((40_000, 90_000), "0.5")])
@@ -275,9 +276,9 @@ def test_equal_is_level_and_where_nothing_can_be_significant_the_page_says_so(tm
     (tmp_path / "answers.json").write_text(json.dumps({"one": [0], "two": [0]}))
     page = report_of([tmp_path / "answers.json"], dataset, "er_at_1")
     summary = page.section("summary").text
-    assert "is level with the best that reads no labels, lead\u00a0*: +0.0 [+0.0, +0.0] points" in summary
+    assert "is equal to the best baseline, lead\u00a0*: +0.0 [+0.0, +0.0] points" in summary
     assert "points, too few papers differ for a test." in summary
-    assert "No difference can be significant here: 2 papers, or those on which the systems differ," in summary
+    assert "No difference can be significant here: 2 instances, or those on which the systems differ," in summary
 
 
 def test_the_leaderboard_shows_the_standings_of_each_task_and_of_all(report: Element, findings: Findings) -> None:
@@ -292,7 +293,7 @@ def test_the_leaderboard_shows_the_standings_of_each_task_and_of_all(report: Ele
             [
                 row["system"].removesuffix("\u00a0*"),
                 row["aspect recall, %"],
-                *(int(row[name]) for name in ("papers", "failed", "empty", "missing")),
+                *(int(row[name]) for name in ("instances", "failed", "empty", "missing")),
             ]
             for row in rows
         ]
@@ -347,7 +348,7 @@ def test_a_system_has_one_mark_in_every_chart_of_a_page(report: Element) -> None
     for section in ("leaderboard", "curves", "breakdowns", "hypotheses"):
         for part in report.section(section).all("g"):
             (title, *_) = part.all("title")
-            name = title.text.partition(":")[0].removesuffix(" (control)")
+            name = title.text.partition(":")[0].removesuffix(" (baseline)")
             marks = [mark for tag in ("circle", "polygon") for mark in part.all(tag, **{"class": "chart-marker"})]
             for mark in marks:
                 corners = mark.attributes.get("points", "").split()
@@ -434,7 +435,7 @@ def test_a_group_holds_the_counts_that_its_name_says(tmp_path: Path) -> None:
     (tmp_path / "answers.json").write_text("{}")
     page = report_of([tmp_path / "answers.json"], dataset, "er_at_1")
     rows = page.section("breakdowns").table("By the number of aspects that count: aspect recall in %")
-    heads = ("1–4 aspects (2 papers)", "5–8 aspects (1 paper)", "13 aspects or more (1 paper)")
+    heads = ("1–4 aspects (2 instances)", "5–8 aspects (1 instance)", "13 aspects or more (1 instance)")
     assert rows[0].keys() == {"system", *heads}
 
 
@@ -509,7 +510,7 @@ def test_paired_tests_together_are_those_one_by_one(n_clusters: int) -> None:
 def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard(
     report: Element, findings: Findings, folder: Path
 ) -> None:
-    rows = report.section("hypotheses").table("Own against changed queries: aspect recall in %")
+    rows = report.section("hypotheses").table("Original and changed queries: aspect recall in %")
     graded = score_runs(
         [folder / "bm25.jsonl", folder / "wrong.jsonl"], SAMPLE, with_selections=True, changed_apart=False
     )
@@ -517,13 +518,15 @@ def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard
         own, wrong = (scores[task.name] for scores in graded.scores.values())
         found = compare(own, wrong, resampling=QUICK)
         assert (row["system"], row["task"], row["overlap, %"]) == ("bm25", task.name, percent(found.overlap))
-        assert (row["own"], row["changed"]) == (f"{100 * found.first.mean:.1f}", f"{100 * found.second.mean:.1f}")
+        assert (row["original"], row["changed"]) == (f"{100 * found.first.mean:.1f}", f"{100 * found.second.mean:.1f}")
     for section in ("leaderboard", "curves", "breakdowns", "pairs"):
         assert "wrong" not in report.section(section).text
     assert not any("wrong" in plot.text for plot in report.section("summary").all("table"))
     said = verdict_of(report)
     assert f"{use_of_hypothesis(next(iter(results_of_runs(findings.scored, QUICK))))}: bm25 " in said
-    assert "Not known of tfidf; a run with another paper's hypothesis tells: evidencebench run tfidf:stop" in said
+    assert (
+        "Not known for tfidf; to find out, run it with another paper's hypothesis: evidencebench run tfidf:stop" in said
+    )
     assert "evidencebench run tfidf:stopwords=true" in report.section("hypotheses").text
 
 
@@ -536,7 +539,7 @@ def test_every_control_that_the_runs_have_stands_in_one_table(folder: Path, tmp_
     execute("lead", SAMPLE, tmp_path / "lead two.jsonl", control="two_papers")
     runs = [folder / "bm25.jsonl", folder / "lead.jsonl", *tmp_path.glob("*.jsonl")]
     section = report_of(runs, SAMPLE, "er_at_10").section("hypotheses")
-    rows = section.table("Own against changed queries: aspect recall in %")
+    rows = section.table("Original and changed queries: aspect recall in %")
     assert [(row["system"], row["control"]) for row in rows] == [
         ("bm25", "two papers"),
         ("lead", "two papers"),
@@ -553,7 +556,7 @@ def test_every_control_that_the_runs_have_stands_in_one_table(folder: Path, tmp_
         assert row["distractor, %"] == percent(one.distractor.selection, alone="")
         assert row["p (Holm)"] == "none, too few papers differ"
         assert one.p_value is None
-    assert (rows[3]["p (Holm)"], rows[3]["distractor, %"]) == ("none, no paper differs", "")
+    assert (rows[3]["p (Holm)"], rows[3]["distractor, %"]) == ("none, no instance differs", "")
     assert "evidencebench run bm25" in section.text  # the wrong hypothesis is not measured yet
 
 
@@ -562,9 +565,9 @@ def test_each_system_has_a_word_for_how_it_uses_the_hypothesis(folder: Path) -> 
     section = report_of(runs, SAMPLE, "er_at_10").section("hypotheses")
     (told,) = section.all("div", **{"class": "finding"})
     words = {term.text: found.text for term, found in zip(told.all("dt"), told.all("dd"), strict=True)}
-    assert words == {"changes, no gain shown": "bm25", "cannot": "lead", "not measured": "tfidf"}
+    assert words == {"selection changes, no gain shown": "bm25", "does not use it": "lead", "not measured": "tfidf"}
     (table,) = section.all("table", **{"class": "forest bins uses"})
-    assert table.all("caption")[0].text.startswith("Own against changed queries: wrong hypothesis: overlap of")
+    assert table.all("caption")[0].text.startswith("Original and changed queries (wrong hypothesis): overlap of")
     _, row = table.all("tr")
     (one,) = Experiment("bm25", SAMPLE, tasks="er_at_10", draws=QUICK.n_draws).controls().found
     overlap, _, p = row.all("td")
@@ -577,13 +580,13 @@ def test_a_run_with_wrong_hypotheses_of_another_seed_is_said_to_stand_back(folde
     execute("bm25", SAMPLE, tmp_path / "seed.jsonl", control="wrong_hypothesis", seed=3)
     page = report_of([folder / "bm25.jsonl", tmp_path / "seed.jsonl", folder / "wrong.jsonl"], SAMPLE, "er_at_10")
     said = page.section("hypotheses").text
-    assert re.search(r"not shown, since .* or another seed of it is preferred: .*seed\.jsonl", said)
+    assert re.search(r"not shown, because .* or another seed is preferred: .*seed\.jsonl", said)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "word"),
     [
-        ("lead", {}, "cannot"),
+        ("lead", {}, "does not use it"),
         ("stored", {"run": "a.jsonl"}, "not measured"),
         (
             "fuse",
@@ -600,7 +603,7 @@ def test_where_no_command_asks_wrong_hypotheses_none_is_given(
     lines = [header_of(name, options, tasks=["er_at_10"]), {"id": SAMPLE.ids[0], "sentences": [0]}]
     section = report_of([run_at(tmp_path / "run.jsonl", *lines)], SAMPLE, "er_at_10").section("hypotheses")
     assert section.all("dt")[0].text == word
-    assert re.search(r"Not to be measured: .*\. Such a system never reads the hypothesis", section.text)
+    assert re.search(r"Cannot be measured: .*\. Such a system never reads the hypothesis", section.text)
     assert not section.all("code")
 
 
@@ -617,8 +620,8 @@ def test_a_ceiling_that_is_not_proven_everywhere_says_over_how_many_instances(fi
     assert first is not None
     unproven = curves._replace(curves=(*others, replace(ceiling, points=(replace(first, n=7), second))))
     page = parsed(as_html(curves_section(findings, [unproven], 2)))
-    rows = page.table("All aspects, 10 papers: aspect recall in %")
-    assert [row["ceiling\u00a0*"] for row in rows] == [f"{percent(first)} (7 of 10 papers)", percent(second)]
+    rows = page.table("All aspects, 10 instances: aspect recall in %")
+    assert [row["ceiling\u00a0*"] for row in rows] == [f"{percent(first)} (7 of 10 instances)", percent(second)]
 
 
 def test_runs_with_wrong_hypotheses_only_are_refused(folder: Path) -> None:
@@ -631,7 +634,7 @@ def test_a_task_that_applies_nowhere_is_left_out_unless_it_is_asked_for(tmp_path
     (tmp_path / "answers.json").write_text(json.dumps({instance_id: [1] for instance_id in dataset.ids}))
     page = report_of([tmp_path / "answers.json"], dataset)
     assert "result_er_at_5" not in page.section("leaderboard").text
-    assert "No paper has Results aspects" in page.section("curves").text
+    assert "No instance has Results aspects" in page.section("curves").text
     with pytest.raises(TaskError, match="none of the 10 instances: expected aspects labelled Results"):
         report_of([tmp_path / "answers.json"], dataset, "result_er_at_5")
 
@@ -644,7 +647,7 @@ def test_one_paper_has_no_interval_anywhere(tmp_path: Path) -> None:
     for name, index in (("a", 0), ("b", 2)):
         (tmp_path / f"{name}.json").write_text(json.dumps({"one": [index], "two": [index]}))
     page = report_of([tmp_path / "a.json", tmp_path / "b.json"], open_dataset(tmp_path / "data.json"), "er_at_1")
-    assert "50.0 % (one review or text: no interval)" in page.section("summary").text
+    assert "50.0 % (one review or paper: no interval)" in page.section("summary").text
     for name in ("summary", "leaderboard", "curves", "breakdowns", "pairs", "signatures"):
         section = page.section(name)
         cells = [cell.text for row in section.all("tr") for cell in row.all("td")]
@@ -681,7 +684,7 @@ def test_picks_are_what_the_records_of_the_papers_say(report: Element) -> None:
                 numbers = re.findall(r"([\d,]+) (new|redundant|heading|no evidence)", said[name])
                 found = {kind.replace("heading", "headings"): int(n.replace(",", "")) for n, kind in numbers}
                 assert found == {kind: n for kind, n in counts.items() if n}, (task, name)
-                assert said[name].startswith(f"{sum(counts.values())} pick")
+                assert said[name].startswith(f"{sum(counts.values())} sentence")
 
 
 def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None:
@@ -700,7 +703,7 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     failures = page.section("failures")
     rows = failures.table("Warnings by run")
     odd = [("failed: own code", "3 of 10"), ("empty", "1 of 10"), ("missing", "6 of 10")]
-    assert [(row["what"], row["answers"]) for row in rows] == odd
+    assert [(row["warning"], row["answers"]) for row in rows] == odd
     assert rows[0]["detail"].endswith(f"the first, {a}: TimeoutError: no reply within 60 s")
     (replies,) = failures.table("Replies of language models by class")
     assert replies == {"run": "run.jsonl", "replies": "3", "answered": "1", "failed": "1", "refused": "1"}
@@ -715,12 +718,12 @@ def test_tables_of_zeros_are_one_sentence_and_runs_without_any_failure_are_only_
 ) -> None:
     failures = report_of([folder / "bm25.jsonl", folder / "cues.jsonl"], SAMPLE).section("failures")
     assert not failures.all("table")
-    assert failures.text.count("None failed, is empty, names a sentence twice") == 1
+    assert failures.text.count("None failed, is empty, repeats a sentence") == 1
     (tmp_path / "gaps.json").write_text(json.dumps({SAMPLE.ids[0]: [3, 3], SAMPLE.ids[1]: []}))
     page = report_of([folder / "bm25.jsonl", tmp_path / "gaps.json"], SAMPLE, "er_at_10", "er_at_5")
     rows = page.section("failures").table("Warnings by run")
     odd = [("empty", "1 of 10"), ("missing", f"{len(SAMPLE) - 2} of 10"), ("repeats", "")]
-    assert [(row["run"], row["what"], row["answers"]) for row in rows] == [("gaps.json", *one) for one in odd]
+    assert [(row["run"], row["warning"], row["answers"]) for row in rows] == [("gaps.json", *one) for one in odd]
 
 
 def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path: Path) -> None:
@@ -735,7 +738,7 @@ def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path
     (reply,) = page.section("failures").table("Replies of language models by class")
     assert reply["replies"] == "1"
     (cost,) = page.section("costs").table("Language models")
-    assert (cost["answers in the run"], cost["graded here"], cost["requests"]) == ("3", "1", "3")
+    assert (cost["answers in the run"], cost["scored here"], cost["requests"]) == ("3", "1", "3")
 
 
 def test_a_long_error_is_not_repeated_whole_for_every_task(tmp_path: Path) -> None:
@@ -804,8 +807,8 @@ def test_the_papers_are_in_the_page_as_the_viewer_has_them(report: Element, fold
 def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:
     page = report_of([folder / "bm25.jsonl"], SAMPLE, limit=4)
     assert page.data("overview")["n_instances"] == len(page.data("rows")) == 4
-    assert "the first 4 of 10 papers" in page.section("signatures").text
-    assert {row["papers"] for row in page.section("leaderboard").table("er_at_10")} == {"4"}
+    assert "the first 4 of 10 instances" in page.section("signatures").text
+    assert {row["instances"] for row in page.section("leaderboard").table("er_at_10")} == {"4"}
 
 
 def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None:
@@ -818,7 +821,7 @@ def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None
     assert command.text == (
         "evidencebench view bm25.jsonl --data sample --task er_at_10 --set over-length=first --set out-of-range=drop"
     )
-    assert "Its papers are left out of this page" in page.section("pairs").text
+    assert "The papers are left out of this page" in page.section("pairs").text
 
 
 def test_a_page_holds_no_absolute_path(folder: Path, tmp_path: Path) -> None:

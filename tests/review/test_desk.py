@@ -197,7 +197,7 @@ def test_files_of_the_same_text_have_places_of_their_own(tmp_path: Path) -> None
     same = {paper.read.text for paper in table.desk.papers if paper.read and paper.file in ("a.txt", "printed.pdf")}
     assert len(same) == 1
     decide(table, "Ada", cell_of(table, "printed.pdf"), "increase", 2)
-    assert export(table, "pdf").told == ["a.txt: not marked: it is no PDF"]
+    assert export(table, "pdf").told == ["a.txt: not marked: not a PDF"]
     assert [len(table.text(cell_of(table, name)).pages) for name in ("a.txt", "printed.pdf")] == [0, 1]
 
 

@@ -137,7 +137,7 @@ def test_a_document_has_questions_quotations_and_pages(table: ReviewTable) -> No
 
 def test_pdfs_are_marked_where_sentences_were_accepted(table: ReviewTable) -> None:
     made = export(table, "pdf")
-    assert made.told == ["paper_0.txt: not marked: it is no PDF"]
+    assert made.told == ["paper_0.txt: not marked: not a PDF"]
     with zipfile.ZipFile(io.BytesIO(made.content)) as packed:
         assert packed.namelist() == ["printed.pdf"]
         page = pypdf.PdfReader(io.BytesIO(packed.read("printed.pdf"))).pages[0]

@@ -86,7 +86,7 @@ def test_a_quotation_that_is_in_the_file_no_more_is_kept_told_and_dropped_by_han
     assert answer["lost"] == [RATE]
     assert len(answer["accepted"]) == 1  # type: ignore[arg-type]
     exported = export(table, "csv").content.decode()
-    assert f"“{RATE}” (not in the file as it is now)" in exported.replace('""', '"')
+    assert f"“{RATE}” (no longer in the file)" in exported.replace('""', '"')
     for number, lost in ((2, (RATE,)), (3, ())):
         kept = table.save("Ada", DeskAnswer(task=cell, decision="increase", accepted=(3,), lost=lost, revision=number))
         assert kept["lost"] == list(lost)

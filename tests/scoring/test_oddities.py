@@ -190,7 +190,7 @@ def test_repeats_ties_and_labels_are_told_and_a_warning_can_be_an_error() -> Non
     knowing: Any = Oracle()
     with (
         warnings.catch_warnings(action="error", category=EvidenceWarning),
-        pytest.raises(EvidenceWarning, match="knows"),
+        pytest.raises(EvidenceWarning, match="reads the labels"),
     ):
         evaluate({"mine": knowing}, SAMPLE, "er_at_10")
 
@@ -210,7 +210,7 @@ def test_what_was_trained_on_the_data_is_marked_wherever_it_is_scored(tmp_path: 
     execute(HERE, SAMPLE, path)
     (caution,) = told(path)
     assert caution.startswith(
-        "scoring.test_oddities:Trained: trained on this data, so its scores say nothing of other papers; score it on"
+        "scoring.test_oddities:Trained: trained on this data, so its scores say nothing about other papers; score it on"
     )
     found = graded(path)
     (label,) = found.runs

@@ -141,7 +141,7 @@ def test_a_test_of_ones_own_gives_every_p_and_holm_adjusts_it(runs: list[Path]) 
     assert set(asked) == {(len(SAMPLE), len(SAMPLE), len(SAMPLE))}
     assert all("|test:mine|" in row.signature for row in board.standings if row.signature)
     assert resampling.test_name == "mine"
-    assert FEW.test_name == "sign flips"
+    assert FEW.test_name == "sign-flip test"
 
 
 def test_a_test_of_ones_own_is_no_bound_and_not_asked_of_equal_scores() -> None:

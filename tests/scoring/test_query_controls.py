@@ -115,14 +115,14 @@ def test_tests_are_corrected_over_the_systems_of_a_control_and_task_that_can_be_
 @pytest.mark.parametrize(
     ("difference", "overlap", "p_value", "word"),
     [
-        (0.08, (0.1, 0.05, 0.2), 0.01, "reads it"),
-        (0.01, (0.9, 0.85, 0.95), 0.04, "reads it"),
-        (-0.08, (0.1, 0.05, 0.2), 0.01, "misled by it"),
-        (0.06, (0.1, 0.05, 0.2), 0.06, "changes, no gain shown"),
-        (0.06, (0.6, 0.45, 0.7), 0.4, "changes, no gain shown"),
-        (0.0, (0.7, 0.51, 0.8), None, "changes little"),
-        (0.0, (1.0, 1.0, 1.0), None, "cannot"),
-        (0.0, None, None, "cannot"),
+        (0.08, (0.1, 0.05, 0.2), 0.01, "uses it"),
+        (0.01, (0.9, 0.85, 0.95), 0.04, "uses it"),
+        (-0.08, (0.1, 0.05, 0.2), 0.01, "does worse with it"),
+        (0.06, (0.1, 0.05, 0.2), 0.06, "selection changes, no gain shown"),
+        (0.06, (0.6, 0.45, 0.7), 0.4, "selection changes, no gain shown"),
+        (0.0, (0.7, 0.51, 0.8), None, "selection changes little"),
+        (0.0, (1.0, 1.0, 1.0), None, "does not use it"),
+        (0.0, None, None, "does not use it"),
         (0.4, (0.6, None, None), None, "too few papers"),
     ],
 )

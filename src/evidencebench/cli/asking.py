@@ -29,27 +29,28 @@ _ABOVE_0 = Finite(0, min_open=True)
 class Asking:
     """The options of commands that ask language models. None of them changes an answer, so no run header holds them."""
 
-    estimate: Annotated[bool, option("--estimate", "Print prompts, tokens and cost; send nothing, write no run.")]
+    estimate: Annotated[
+        bool, option("--estimate", "Print the number of prompts and tokens, and the cost; send nothing.")
+    ]
     assumed_tokens: Annotated[
-        int, setting("assume-tokens", "Assumed length of a reply, for --estimate.", WholeNumber(1))
+        int, setting("assume-tokens", "Assumed tokens per reply, for --estimate.", WholeNumber(1))
     ] = 400
     max_cost_usd: Annotated[
-        float | None, option("--max-cost-usd USD", "Stop before this call can cost more.", _ABOVE_0)
+        float | None, option("--max-cost-usd USD", "Stop before this command costs more.", _ABOVE_0)
     ]
     prices: options.Prices
-    batch: Annotated[bool, option("--batch", "Use the provider's batches: cheaper, within a day.")]
-    max_connections: Annotated[int, setting("max-connections", "Requests in flight at once.", WholeNumber(1))] = (
+    batch: Annotated[bool, option("--batch", "Use the provider's batch API: cheaper, takes up to a day.")]
+    max_connections: Annotated[int, setting("max-connections", "Most requests in flight at once.", WholeNumber(1))] = (
         DEFAULT_MAX_WAITING
     )
-    requests_per_minute: Annotated[
-        float | None, setting("requests-per-minute", "Limit of the rate of requests.", _ABOVE_0)
-    ]
-    tokens_per_minute: Annotated[float | None, setting("tokens-per-minute", "Limit of the rate of tokens.", _ABOVE_0)]
+    requests_per_minute: Annotated[float | None, setting("requests-per-minute", "Most requests per minute.", _ABOVE_0)]
+    tokens_per_minute: Annotated[float | None, setting("tokens-per-minute", "Most tokens per minute.", _ABOVE_0)]
     timeout_seconds: Annotated[
-        float, setting("timeout", "Seconds of a request; with --batch, of a silent line.", _ABOVE_0)
+        float,
+        setting("timeout", "Seconds until a request times out; with --batch, seconds without any data.", _ABOVE_0),
     ] = 600
     max_attempts: Annotated[
-        int, setting("max-attempts", "Attempts of each request, the first included.", WholeNumber(1))
+        int, setting("max-attempts", "Attempts per request, including the first.", WholeNumber(1))
     ] = 6
     as_json: options.AsJson
     progress_style: options.ProgressStyle
@@ -143,7 +144,7 @@ def print_estimate(
     are_stored = f"{counted(n_stored, 'request')} {'is' if n_stored == 1 else 'are'} stored and cost nothing"
     print_prose(
         f"{counted(rehearsal.n_instances, 'instance')}{how}{_tasks_text(rehearsal.tasks)}. {are_stored}. Tokens are "
-        f"estimated; replies are taken to be well-formed and {asking.assumed_tokens} tokens long "
+        f"estimated; replies are assumed to be well-formed and {asking.assumed_tokens} tokens long "
         f"(--set assume-tokens=N). Prices as of {as_of}: check them (--set prices=FILE). Nothing was sent."
     )
     return 1 if rehearsal.n_failed else 0

@@ -26,18 +26,18 @@ def sample(
     run: Annotated[Path, argument()],
     data: options.Data,
     tasks: options.Tasks,
-    n_misses: Annotated[int, options.number("-n N", "How many misses to draw.")] = 50,
+    n_misses: Annotated[int, options.number("-n N", "Number of misses to draw.")] = 50,
     seed: options.Seed,
     rules: options.RulesChoice,
     output: Annotated[Path, options.output("FILE", "The misses, as JSON Lines.")],
-    overwrite: Annotated[bool, option("--overwrite", "Replace the file where it exists.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the file if it exists.")],
     as_json: options.AsJson,
 ) -> None:
-    """Draw misses of RUN for people to look at.
+    """Draw misses of RUN for people to judge.
 
-    A miss is an aspect that counts in the task (er_at_optimal) and that some
-    sentence covers, but no selected one. The chance to be drawn is what the miss
-    takes from the score, spread over papers.
+    A miss is an aspect that counts in the task (default: er_at_optimal) and that
+    some sentence covers, but no selected one. Misses that cost more of the score
+    are more likely to be drawn; draws are spread over papers.
 
     \b
     Examples:
@@ -52,16 +52,15 @@ def sample(
     write_misses(output, header, misses)
     has_texts = all(miss.aspect for miss in misses)
     if not has_texts:
-        print_cautions(["the data has no texts of aspects, so that auditors see only their sources"])
+        print_cautions(["the data has no texts of aspects, so auditors see only their source sentences"])
     if as_json:
         print_json({"output": str(output), "n_drawn": len(misses), "has_texts": has_texts, "header": header})
         return
-    lost = (
-        f"which take {100 * header.loss:.1f} points from an aspect recall of {100 * header.score:.1f} on {header.task}"
-    )
+    recall = f"aspect recall is {100 * header.score:.1f} on {header.task}"
+    lost = f"which cost {100 * header.loss:.1f} points of recall; {recall}"
     print_prose(f"{output}: {counted(len(misses), 'miss', 'misses')} of {header.n_misses:,}, {lost}")
     if n_limited := sum(bool(miss.limit) for miss in misses):
-        print_prose(f"{n_limited:,} of them no selection of that size could do without: auditors are told")
+        print_prose(f"{n_limited:,} of them no selection of that size can avoid; auditors see a note")
     click.echo(f"next: evidencebench audit review {output} --folder audit")
 
 
@@ -69,15 +68,15 @@ def sample(
 def review(
     *,
     misses: Annotated[Path, argument()],
-    folder: Annotated[Path, option("--folder", "Where verdicts are kept; made if missing.", options.FOLDER)],
+    folder: Annotated[Path, option("--folder", "Folder for the verdicts; created if missing.", options.FOLDER)],
     serving: PageServing,
 ) -> None:
-    """Let people say the cause of each miss in a browser.
+    """Let people name the cause of each miss in a browser.
 
-    MISSES is what 'audit sample' wrote. People sign in with a name, see hypothesis,
-    missed aspect, and the paper with sources and selected sentences marked, and
-    choose a cause, with mouse or keyboard. Every choice is saved at once, and can be
-    changed.
+    MISSES is what 'audit sample' wrote. People sign in with a name, see the
+    hypothesis, the missed aspect and the paper with its evidence and the selected
+    sentences marked, and choose a cause with mouse or keyboard. Every choice is
+    saved at once and can be changed.
 
     \b
     Example: evidencebench audit review misses.jsonl --folder audit --open
@@ -94,19 +93,19 @@ def review(
 def report(
     *,
     misses: Annotated[Path, argument()],
-    folder: Annotated[Path, option("--folder", "Where 'audit review' wrote the verdicts.", options.FOLDER)],
-    run: Annotated[Path, option("--run RUN", "The run of the misses.")],
+    folder: Annotated[Path, option("--folder", "Folder of the verdicts from 'audit review'.", options.FOLDER)],
+    run: Annotated[Path, option("--run RUN", "The run that the misses are from.")],
     data: options.Data,
     resampling: options.ResamplingChoice,
     as_json: options.AsJson,
     table_format: options.TableFormat,
 ) -> None:
-    """Say by cause what people found, and correct the score.
+    """Report the causes that people named, and correct the score.
 
     MISSES is what 'audit sample' wrote. Shares have exact intervals. In the
     corrected score, aspects whose miss is not the system's fault count as covered;
-    its interval joins the sampling of misses with the bootstrap over papers. Of
-    several auditors the majority counts; a tie is the system's fault.
+    its interval combines the sampling of misses with the bootstrap over papers.
+    With several judges the majority counts; a tie is the system's fault.
 
     \b
     Example:
@@ -123,19 +122,19 @@ def report(
         print_table(table, table_format)
     if table_format == "text":
         print_prose(
-            "not its fault: the share of what was lost. covered: aspects whose miss is not the system's fault count as "
-            "covered."
+            "not the system's fault: the share of the lost recall. corrected: aspects whose miss is not the system's "
+            "fault count as covered."
         )
 
 
 def _cautions(report: AuditReport) -> Iterator[str]:
     n_drawn = report.header.n_drawn
     if report.excused.n < n_drawn:
-        yield f"{report.excused.n} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
+        yield f"{report.excused.n} of {n_drawn} drawn misses have a verdict; the others are assumed to be similar"
     if report.tied:
         yield (
-            f"auditors are even about {counted(len(report.tied), 'miss', 'misses')} {first_few(report.tied)}, which "
-            "count as the system's fault; a third auditor would decide"
+            f"auditors are split evenly on {counted(len(report.tied), 'miss', 'misses')} {first_few(report.tied)}, "
+            "which count as the system's fault; one more auditor would decide"
         )
 
 
@@ -146,22 +145,26 @@ def _tables(report: AuditReport) -> Iterator[Table]:
         if cause.share.k
     ]
     points = sum(cause.points for cause in report.causes if not cause.cause.is_fault)
-    rows.append(["not its fault", "no", *_share(report.excused), 100 * points])
+    rows.append(["not the system's fault", "no", *_share(report.excused), 100 * points])
     auditors = ", ".join(f"{name} ({n})" for name, n in report.auditors.items())
     yield Table(
-        columns=("cause", "its fault", "misses", "share, %", "interval", "points"),
+        columns=("cause", "system's fault", "misses", "share, %", "interval", "points"),
         rows=rows,
         title=f"{report.excused.n} audited misses of {report.header.n_misses:,}, by {auditors}",
         notes=(
-            "points: what these misses, and those that they stand for, take from the score",
-            *([f"{report.n_limited:,} of these misses no selection of that size avoids"] if report.n_limited else []),
+            "points: what these misses, and those that they represent, cost in score",
+            *(
+                [f"{report.n_limited:,} of these misses cannot be avoided by a selection of that size"]
+                if report.n_limited
+                else []
+            ),
         ),
     )
     if report.pairs:
         yield table_for_readers(_PAIRS, report.pairs)
     corrected = report.corrected
-    named = {"aspect recall as it is": corrected.plain, "not its fault": corrected.excused}
-    named["aspect recall, covered"] = corrected.covered
+    named = {"aspect recall": corrected.plain, "not the system's fault": corrected.excused}
+    named["aspect recall, corrected"] = corrected.covered
     scores = [(name, 100 * estimate.mean, _interval(estimate)) for name, estimate in named.items()]
     title = f"{report.header.system} on {report.header.task}, {counted(report.header.n_instances, 'instance')}"
     yield Table(columns=("", "%", "interval"), rows=scores, title=title)
@@ -175,7 +178,9 @@ _PAIRS: list[Column[AuditorPair]] = [
     Column("", "auditors", lambda pair: f"{pair.first}, {pair.second}"),
     Column("", "both judged", lambda pair: pair.n_both),
     Column("", "same cause", lambda pair: pair.n_same_cause),
-    Column("", "kappa of fault", lambda pair: "undefined" if pair.kappa_fault is None else f"{pair.kappa_fault:.2f}"),
+    Column(
+        "", "kappa, system's fault", lambda pair: "undefined" if pair.kappa_fault is None else f"{pair.kappa_fault:.2f}"
+    ),
 ]
 
 

@@ -43,10 +43,10 @@ from evidencebench.wording import counted
 
 @options.command
 def list_(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
-    """List what is kept: replies, embeddings, open batches.
+    """List stored replies, embeddings and open batches.
 
-    A cost is what was paid when a reply came, if the price was known. Open batches
-    are collected first when a run starts again.
+    A cost is what was paid when the reply arrived, if the price was known. The next
+    run first collects the open batches.
 
     \b
     Example: evidencebench cache list
@@ -56,7 +56,7 @@ def list_(*, as_json: options.AsJson, table_format: options.TableFormat) -> None
         print_json({"folder": None if folder is None else str(folder)} | ({} if folder is None else _contents(folder)))
         return
     if folder is None:
-        click.echo("nothing is kept, since EVIDENCEBENCH_CACHE is 'off'")
+        click.echo("nothing is stored, since EVIDENCEBENCH_CACHE is 'off'")
         return
     contents = _contents(folder)
     replies, embeddings = contents["replies"], contents["embeddings"]
@@ -85,8 +85,8 @@ def list_(*, as_json: options.AsJson, table_format: options.TableFormat) -> None
         state = f"{printable(file['path'])}, {decimal(file['size_bytes'])}" if file else "none yet"
         click.echo(f"{what}: {state}")
     if replies and replies["n_waiting"]:
-        click.echo(f"{counted(replies['n_waiting'], 'request')} written down for a batch and not submitted")
-    click.echo(f"kept in {printable(str(folder))} (set EVIDENCEBENCH_CACHE to change)")
+        click.echo(f"{counted(replies['n_waiting'], 'request')} waiting for a batch, not submitted yet")
+    click.echo(f"stored in {printable(str(folder))} (set EVIDENCEBENCH_CACHE to change)")
 
 
 def _contents(folder: Path) -> dict[str, Any]:
@@ -144,17 +144,19 @@ def prune(
     replies: Annotated[bool, option("--replies", "Remove replies.")],
     embeddings: Annotated[bool, option("--embeddings", "Remove all embeddings.")],
     everything: Annotated[bool, option("--all", "Remove replies and embeddings.")],
-    older_than: Annotated[float | None, option("--older-than DAYS", "Only replies that are older.", options.Finite(0))],
+    older_than: Annotated[
+        float | None, option("--older-than DAYS", "Only replies older than this.", options.Finite(0))
+    ],
     model: Annotated[str | None, option("--model M", "Only replies of this model, as provider/name.")],
-    damaged: Annotated[bool, option("--damaged", "Only replies that are damaged.")],
-    batches: Annotated[bool, option("--batches", "Forget open batches: what they cost is lost.")],
-    yes: Annotated[bool, option("--yes", "Remove it; without, only print what would go.")],
+    damaged: Annotated[bool, option("--damaged", "Only damaged replies.")],
+    batches: Annotated[bool, option("--batches", "Forget open batches; what they cost is lost.")],
+    yes: Annotated[bool, option("--yes", "Remove it; without this, only print what would go.")],
     as_json: options.AsJson,
 ) -> None:
-    """Remove what is kept, and give its space back.
+    """Remove stored replies and embeddings, and free their space.
 
-    Removed replies are paid for again when they are needed. Open batches, and
-    requests that wait for one, stay unless --batches is given.
+    If a removed reply is needed again, it must be paid for again. Open batches, and
+    requests that wait for one, are kept unless --batches is given.
 
     \b
     Examples:
@@ -239,11 +241,11 @@ def _removables(
 command: LazyGroup = LazyGroup(
     "cache",
     commands=[list_, prune],
-    help="""List and prune what is kept between runs.
+    help="""List and prune stored replies and embeddings.
 
 Replies of language models, which cost money, and embeddings, which cost
-time, are kept in one folder: EVIDENCEBENCH_CACHE, by default
-~/.cache/evidencebench; 'off' keeps nothing. Any number of processes may
-use it at once.
+time, are stored in the folder EVIDENCEBENCH_CACHE, by default
+~/.cache/evidencebench; 'off' stores nothing. Several processes can use the
+folder at once.
 """,
 )

@@ -22,10 +22,10 @@ def compare(
 ) -> int:
     """Compare runs on the same instances, pair by pair.
 
-    Differences are first - second in points of aspect recall. p is from sign flips
-    of each paper's difference, adjusted (Holm) over the pairs of runs that differ
-    in an answer, task by task. The detectable difference is what this data shows at
-    the 5 % level with 80 % power. More than two runs are shown as a matrix.
+    A difference is first - second, in points of aspect recall. p is from a
+    sign-flip test over papers, adjusted (Holm) over the pairs of runs that differ
+    in an answer, task by task. The detectable difference is what this data can show
+    at the 5 % level with 80 % power. More than two runs are shown as a matrix.
 
     \b
     Example: evidencebench compare bm25.jsonl lead.jsonl --data sample
@@ -39,5 +39,5 @@ def compare(
         result.plot(plot)
     print_result(result, scoring.form)
     if len(runs) > 2 and not details and not scoring.as_json and scoring.table_format == "text":  # noqa: PLR2004 - a pair
-        click.echo("\n--details shows every pair: intervals, p, overlap, instances better and worse")
+        click.echo("\n--details shows every pair: intervals, p, overlap, and instances better or worse")
     return scoring.finish(scored)

@@ -107,7 +107,7 @@ def set_option(settings: Sequence[Setting]) -> click.Option:
     return click.Option(
         ["settings", "--set"],
         metavar="NAME=VALUE",
-        help=f"A setting: {names}. See 'evidencebench settings'.",
+        help=f"Set {names}. See 'settings'.",
         multiple=True,
         is_eager=True,
         expose_value=False,

@@ -36,7 +36,7 @@ def controls(
     *,
     systems: Annotated[tuple[str, ...], argument("SYSTEM...", required=True, shell_complete=options.complete_systems)],
     data: options.Data,
-    controls: Annotated[tuple[QueryControl, ...], options.control_option("What is changed; repeatable.")],
+    controls: Annotated[tuple[QueryControl, ...], options.control_option("What to change; repeatable.")],
     tasks: options.Tasks,
     limit: options.Limit,
     ids: options.Ids,
@@ -46,21 +46,21 @@ def controls(
 ) -> int:
     """Measure whether SYSTEMs use the hypothesis.
 
-    Each paper is asked its own query, then a changed one. What --control changes:
+    Asks each query as it is, then changed. --control says what changes:
 
     \b
       wrong_hypothesis  another paper's hypothesis (the default)
-      two_papers        another paper's sentences before or behind the own
+      two_papers        a distractor paper's sentences before or after its own
       shuffled_words    the order of the hypothesis's words
       negated=FILE      the hypothesis negated      } from a file that
       paraphrased=FILE  the hypothesis in other words } 'llm rewrite' makes
       changed=FILE      another hypothesis of yours   } or you
 
-    If recall and selections stay the same with the wrong hypothesis, a system does
-    not use it, however high its score. Of two papers, 'distractor' is the share of
-    selected sentences from the other paper, none of which is evidence. p is
-    adjusted (Holm) over the systems of a table that differ on any paper. Systems
-    that ask a language model are asked as by 'run'.
+    A system whose recall and selections stay the same with the wrong hypothesis
+    does not use the hypothesis, however high its score. With two_papers,
+    'distractor' is the share of selected sentences that are from the other paper;
+    none of these is evidence. p is adjusted (Holm) over the systems of a table that
+    differ on any instance. Language models are asked as by 'run'.
 
     \b
     Examples:

@@ -33,9 +33,9 @@ What to do next
   evidencebench find "Dietary PBDE-47 lowers plasma T4" sample
                                                    evidence in a paper
   evidencebench data show sample 1 --evidence      read an instance
-  evidencebench systems                            what can be run
+  evidencebench systems                            list the systems
   evidencebench run cues --data sample -o cues.jsonl
-  evidencebench score cues.jsonl --data sample     grade it, task by task
+  evidencebench score cues.jsonl --data sample     score it, task by task
   evidencebench report cues.jsonl --data sample -o report.html
                                                    see it, paper by paper
 """
@@ -47,7 +47,7 @@ def demo(
     output: Annotated[Path | None, options.output("FOLDER", "Keep the run files in this folder.", options.FOLDER)],
     seed: options.Seed,
 ) -> None:
-    """Validate, solve, run and score the embedded sample.
+    """Validate, solve, run and score the built-in sample.
 
     \b
     Example: evidencebench demo -o demo-runs
@@ -58,13 +58,13 @@ def demo(
         dataset = load_sample()
         validated = validate_file(sample_path())
         papers = len({query.paper_id for query in dataset.queries()})
-        click.echo(f"The sample: {len(dataset)} synthetic instances over {papers} invented papers.")
+        click.echo(f"The sample: {len(dataset)} synthetic instances from {papers} invented papers.")
         if not validated.is_valid:
             raise EvidenceBenchError(f"the sample is damaged: {validated.violations[0]}")
         click.echo("1. Validated: every rule of the published format holds.")
         solved = solve_file(dataset, Path(scratch) / "solved.json")
         n_optima = sum(len(instance.labels.evaluations) for instance in dataset)
-        click.echo(f"2. Solved: {n_optima} optima derived exactly, {len(solved.unproven)} of them unproven.")
+        click.echo(f"2. Solved: {n_optima} optima computed exactly, {len(solved.unproven)} unproven.")
         runs = [folder / f"{system}.jsonl" for system in _SYSTEMS]
         for system, run in zip(_SYSTEMS, runs, strict=True):
             execute(system, dataset, run, seed=seed)
@@ -84,14 +84,14 @@ def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     bars = [partial(print_bars, board_bars(standings)) for standings in rows.values()]
     print_result(result, "text", bars, signatures=False)
     click.echo("   With nine papers almost no difference is significant, hence the wide ranges.\n")
-    click.echo("   The signature of each score, where each row's system stands in:")
+    click.echo("   The signature of each score (the system is that of its row):")
     signed = (signature(dataset, "...", task=task, n=rows[task.name][0].n, resampling=resampling) for task in tasks)
     print_signatures(signed, "text")
     click.echo()
 
 
 def _swap_hypotheses(dataset: Dataset, seed: int) -> None:
-    click.echo("5. The wrong-hypothesis control: each paper asked with another paper's\n   hypothesis.\n")
+    click.echo("5. The wrong-hypothesis control: each instance is asked with another paper's\n   hypothesis.\n")
     systems = {name: make_system(name) for name in ("bm25", "bm25_abstract_first", "cues", "abstract_backwards")}
     resampling = Resampling(seed=seed)
     results = measured(systems, dataset, [TASKS["er_at_10"]], [WRONG_HYPOTHESIS], resampling=resampling)

@@ -35,15 +35,15 @@ def inspect(
     run: Annotated[Path, argument()],
     data: options.Data,
     tasks: options.Tasks,
-    output: Annotated[Path, options.output("LOG", "The log: a name in .eval.")],
-    overwrite: Annotated[bool, option("--overwrite", "Replace LOG where it exists.")],
+    output: Annotated[Path, options.output("LOG", "The log; ends in .eval.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace LOG if it exists.")],
     rules: options.RulesChoice,
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,
 ) -> None:
-    """Write RUN, scored, as a log of inspect_ai, for its viewer.
+    """Write RUN with its scores as a log for inspect_ai's viewer.
 
-    A sample is an instance, with the sentences that RUN chose and a score for
+    A sample is an instance, with the sentences that RUN selected and a score for
     each task: aspect recall, as 'score' computes it. Failed and missing answers
     score 0 and are counted. Standard errors are clustered by review or paper.
 
@@ -75,15 +75,15 @@ def inspect(
 def run(
     *,
     run: Annotated[Path, argument()],
-    output: Annotated[Path, options.output("FILE", "Ends in .parquet or .jsonl.")],
-    overwrite: Annotated[bool, option("--overwrite", "Replace FILE where it exists.")],
+    output: Annotated[Path, options.output("FILE", "File to write; ends in .parquet or .jsonl.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace FILE if it exists.")],
     as_json: options.AsJson,
 ) -> None:
-    """Write a run in the form that FILE's suffix names.
+    """Convert a run to the format of FILE's suffix.
 
-    .parquet or .jsonl. Parquet has an answer a row: id, task, sentences, scores,
-    ordered, notes, error. Every command takes it as a run, and the way back gives
-    the same answers. A run that is to be resumed is .jsonl.
+    The suffix is .parquet or .jsonl. Parquet has one row per answer: id, task,
+    sentences, scores, ordered, notes, error. Every command accepts it as a run, and
+    converting it back gives the same answers. Only a .jsonl run can be resumed.
 
     \b
     Examples:
@@ -103,16 +103,20 @@ def hf(
     *,
     data: Annotated[str | None, argument("[D]", shell_complete=options.complete_data)],
     splits: Annotated[tuple[str, ...], option("--split NAME=D", "A split and its data; repeatable, without D.")],
-    licences: Annotated[tuple[str, ...], option("--licence [NAME=]L", "Of unknown data, or of one split; repeatable.")],
-    output: Annotated[Path, options.output("FOLDER", "The folder.")],
+    licences: Annotated[
+        tuple[str, ...],
+        option("--licence [NAME=]L", "Licence of unknown data, or of one split; repeatable."),
+    ],
+    output: Annotated[Path, options.output("FOLDER", "Folder to write.")],
     overwrite: Annotated[bool, option("--overwrite", "Replace a folder that this command wrote.")],
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,
 ) -> None:
-    """Write data as a folder that load_dataset of Hugging Face opens.
+    """Write data as a folder for Hugging Face's load_dataset.
 
-    data/ has Parquet files of 10,000 instances each, README.md is the data card.
-    Licences of the published splits are known; those of other data must be named.
+    data/ has Parquet files of up to 10,000 instances each; README.md is the data
+    card. The licences of the published splits are known; name those of other data
+    with --licence.
 
     \b
     Examples:
@@ -172,7 +176,7 @@ def trec(
     *,
     data: options.DataArgument,
     runs: Annotated[tuple[Path, ...], argument("[RUN]...")],
-    output: Annotated[Path, options.output("FOLDER", "The folder.")],
+    output: Annotated[Path, options.output("FOLDER", "Folder to write.")],
     tasks: options.Tasks,
     overwrite: Annotated[bool, option("--overwrite", "Replace a folder that this command wrote.")],
     as_json: options.AsJson,
@@ -180,14 +184,14 @@ def trec(
 ) -> None:
     """Write D and RUNs as TREC topics, diversity qrels and runs.
 
-    topics.tsv has the hypotheses; qrels.all.txt and qrels.results.txt the labels
-    (qid subtopic docno rel: subtopics are aspects); runs/ a file for each RUN. The
-    sentence 42 of an instance is the docno instance#00042. Scores of runs are places
-    from the end, which never tie.
+    topics.tsv has the hypotheses; qrels.all.txt and qrels.results.txt have the
+    labels (qid subtopic docno rel: subtopics are aspects); runs/ has a file for
+    each RUN. Sentence 42 of an instance has the docno instance#00042. The scores in
+    runs are ranks counted from the end, so they never tie.
 
-    StRecall@k of ir_measures is then aspect recall for k up to 20. With --task, a run
-    has a file for each task, cut to its budget, so that StRecall@20 is recall at
-    budgets that differ by instance too.
+    StRecall@k of ir_measures is then aspect recall, for k up to 20. With --task, a
+    run has one file per task, cut to the task's budget, so StRecall@20 is recall
+    even where the budget differs by instance.
 
     \b
     Examples:

@@ -148,45 +148,50 @@ def find(
     hypothesis_and_papers: Annotated[
         tuple[str, ...], argument("[HYPOTHESIS] PAPER...", required=True, kind=click.Path(allow_dash=True))
     ],
-    budget: Annotated[int, options.number("-k, --budget K", "How many sentences.")] = 10,
+    budget: Annotated[int, options.number("-k, --budget K", "How many sentences to find.")] = 10,
     hypotheses_file: Annotated[
-        Path | None, option("--hypotheses FILE", "Hypotheses, one a line; - is standard input.")
+        Path | None, option("--hypotheses FILE", "Hypotheses, one per line; - is standard input.")
     ],
     goal: Annotated[Goal, option("--goal", "Sentences that answer HYPOTHESIS, or all that a reviewer would extract.")],
     scope: Annotated[AspectScope, option("--scope", "All evidence, or only outcomes and analyses.")],
     spec: Annotated[
-        str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
+        str, option("--system SYSTEM", "System that finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
-    semantic: Annotated[bool, option("--semantic", "Ask MiniLM beside the finder: by meaning, not words alone.")],
+    semantic: Annotated[bool, option("--semantic", "Also search by meaning, with MiniLM, not by words alone.")],
     split_by: Annotated[Literal["direction"] | None, option("--split-by", "Group the sentences by what they report.")],
-    split_model: Annotated[str | None, option("--split-model MODEL", "Language model that reads what they report.")],
+    split_model: Annotated[
+        str | None, option("--split-model MODEL", "Language model that reads what sentences report.")
+    ],
     seed: options.Seed,
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
     rows_of: Annotated[
         telling.RowsOf, option("--rows", "Table rows: one per sentence, or one per paper and hypothesis.")
     ],
-    html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
-    xlsx: Annotated[Path | None, option("--xlsx", "Write papers and sentences into a spreadsheet.", OutputFile())],
-    mark: Annotated[Path | None, option("--mark FOLDER", "Write copies of PDFs, evidence marked.", options.FOLDER)],
-    overwrite: Annotated[bool, option("--overwrite", "Replace files that were written before.")],
+    html: Annotated[
+        Path | None, option("--html", "Write a page of the papers with the evidence marked.", OutputFile())
+    ],
+    xlsx: Annotated[Path | None, option("--xlsx", "Write a spreadsheet of papers and sentences.", OutputFile())],
+    mark: Annotated[
+        Path | None, option("--mark FOLDER", "Write copies of the PDFs with the evidence marked.", options.FOLDER)
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace existing output files.")],
 ) -> int:
-    """Find the evidence in papers of your own.
+    """Find the evidence for a hypothesis in your own papers.
 
-    Shown are whether PAPER has evidence for or against HYPOTHESIS, then its
-    sentences, best first, or in paper order where the system names a set; where
-    there may be no evidence, the three nearest. Rows of tables, captions and end
-    matter follow. PAPER is a file, a list of papers such as Zotero's RIS, a folder,
-    or - for standard input; docs/papers.md has the formats. Sentences are numbered
-    from 0, headings included. Exit code 1: some papers could not be read or
-    answered; 2: none.
+    Prints whether PAPER has evidence for or against HYPOTHESIS, then its sentences,
+    best first (in paper order if the system returns a set); if there may be no
+    evidence, the three closest. Table rows, captions and end matter follow. PAPER
+    is a file, a list of papers such as Zotero's RIS, a folder, or - for standard
+    input; docs/papers.md lists the formats. Sentences are numbered from 0, headings
+    included. Exit code 1: some papers could not be read or answered; 2: none could.
 
-    What each sentence reports of the outcome is read by a model of this package,
-    or by the language model of --split-model (behind commas, options of llm_base).
+    A built-in model reads what each sentence reports about the outcome; with
+    --split-model, a language model does (options of llm_base after commas).
     --split-by direction groups the sentences by it.
 
-    The default system sends nothing. An llm_... system sends PAPER and HYPOTHESIS,
-    whole, to the provider that its model names, dense_api to its base_url.
+    The default system sends nothing. An llm_... system sends the whole PAPER and
+    HYPOTHESIS to the provider of its model, and dense_api to its base_url.
     --split-model sends HYPOTHESIS and the sentences that were found.
 
     \b

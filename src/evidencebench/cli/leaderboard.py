@@ -18,29 +18,31 @@ from evidencebench.scoring.leaderboard import BEST
 def leaderboard(
     *,
     runs: options.Runs,
-    is_table: Annotated[bool, option("--table", "Print RUNs x tasks as one table for a paper, in the order given.")],
+    is_table: Annotated[bool, option("--table", "Print one table for a paper, RUNs x tasks, in the order given.")],
     names: options.Names,
-    uncertainty: Annotated[Uncertainty, option("--uncertainty", "Of --table: what stands behind a mean.")],
+    uncertainty: Annotated[Uncertainty, option("--uncertainty", "With --table: what to print after each mean.")],
     against: Annotated[
-        str, option("--against SYSTEM", "Of --table: mark differences to a row, to the best, or 'none'.")
+        str, option("--against SYSTEM", "With --table: system to compare with, 'best' or 'none'.")
     ] = BEST,
     published: Annotated[bool, option("--published", "Add the published figures (official test split).")],
     controls: Annotated[
-        bool | None, option("--controls/--no-controls", "Show label-free controls and the ceiling; not in --table.")
+        bool | None,
+        option("--controls/--no-controls", "Show the baselines and the ceiling; with --table, off by default."),
     ] = None,
     plot: PlotFile,
     scoring: ScoringOptions,
 ) -> int:
-    """Rank runs by aspect recall beside the controls.
+    """Rank runs by aspect recall, together with the baselines.
 
     A rank is a range: from 1 + the number of significantly better systems to the
-    number of all - the significantly worse ones (sign flips by paper, Holm over the
-    pairs of runs of a task; pairs with a control are adjusted apart).
+    number of all systems - the significantly worse ones (sign-flip test over
+    papers, Holm over the pairs of runs of a task; pairs with a baseline are
+    adjusted separately).
 
-    With --table, cells are aspect recall in %, the best run in bold. A star marks a
-    significant difference to the best, or to --against. Systems trained on this
-    data are marked, and neither best nor tested. LaTeX needs the package booktabs.
-    CSV has shares with all digits, not %.
+    --table prints aspect recall in %, with the best run in bold. A star marks a
+    significant difference from the best, or from --against. Systems trained on this
+    data are marked, and are neither best nor tested. LaTeX needs the package
+    booktabs. CSV has unrounded shares, not %.
 
     \b
     Examples:

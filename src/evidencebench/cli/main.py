@@ -219,8 +219,8 @@ def _code_and_message(error: BaseException, arguments: Sequence[str]) -> tuple[i
 def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> str:
     lines = [
         f"unexpected: {type(error).__name__}: {error}{kept}",
-        "This is a mistake in evidencebench, not in what you typed. Please report it with",
-        "the lines below; first take out what nobody else should see.",
+        "This is a bug in evidencebench, not in your command. Please report it with",
+        "the lines below; first remove what is private.",
         f"  version: evidencebench {__version__}, Python {platform.python_version()}, {platform.platform()}",
         f"  command: {shlex.join(['evidencebench', *arguments])}",
         *"".join(traceback.format_exception(error)).splitlines(),
@@ -229,28 +229,28 @@ def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> st
 
 
 COMMANDS = {
-    "demo": "Validate, solve, run and score the embedded sample.",
+    "demo": "Validate, solve, run and score the built-in sample.",
     "systems": "List the systems with their options and defaults.",
-    "tasks": "List the tasks: how many sentences and aspects count.",
-    "data": "Validate, describe, show, solve, convert, download data.",
-    "papers": "Fetch the files of papers, and show what is read from them.",
+    "tasks": "List the tasks: their budgets, and the aspects that count.",
+    "data": "Validate, describe, show, solve, convert and download data.",
+    "papers": "Download papers, and show the text that is read from them.",
     "llm": "List providers, show prompts and replies, serve a fake model.",
-    "cache": "List and prune what is kept between runs.",
-    "find": "Find the evidence in papers of your own.",
+    "cache": "List and prune stored replies and embeddings.",
+    "find": "Find the evidence for a hypothesis in your own papers.",
     "review": "Review a folder of papers: ask questions, decide, export.",
-    "mcp": "Serve the papers of folders to an assistant (MCP).",
-    "run": "Run SYSTEM over a data set into a run file.",
-    "train": "Fit a model to labelled data and write it into a folder.",
-    "crossval": "Cross-validate SYSTEM, trained anew for every fold of papers.",
-    "score": "Score RUN: a run, {id: [indices]} JSON, or a TREC run.",
+    "mcp": "Serve folders of papers to an AI assistant over MCP.",
+    "run": "Run SYSTEM on a data set and write a run file.",
+    "train": "Train a model on labelled data and write it to a folder.",
+    "crossval": "Cross-validate SYSTEM, retraining it for each fold of papers.",
+    "score": "Score RUN: a run file, {id: [indices]} as JSON, or a TREC run.",
     "compare": "Compare runs on the same instances, pair by pair.",
-    "leaderboard": "Rank runs by aspect recall beside the controls.",
-    "view": "Look at papers, their evidence and what each RUN chose.",
-    "report": "Write one HTML file with everything about RUNs, papers included.",
-    "export": "Write data and runs in the forms that other tools read.",
+    "leaderboard": "Rank runs by aspect recall, together with the baselines.",
+    "view": "View papers, their evidence and what each RUN selected.",
+    "report": "Write a report on RUNs, with the papers, as one HTML file.",
+    "export": "Write data and runs in the formats of other tools.",
     "controls": "Measure whether SYSTEMs use the hypothesis.",
-    "construct": "Make a benchmark from papers and reviews.",
-    "audit": "Find out which misses of RUN are not its own fault.",
+    "construct": "Build a benchmark from papers and reviews.",
+    "audit": "Find out which misses of a run are not the system's fault.",
     "settings": "List the settings that commands share.",
 }
 
@@ -264,19 +264,19 @@ COMMANDS = {
 )
 @click.version_option(__version__, prog_name="evidencebench", allow_from_autoenv=False)
 def cli() -> None:
-    """Find the evidence for or against a hypothesis in a paper, and score it.
+    """Find the evidence for a hypothesis in papers, and score systems that find it.
 
     \b
-    evidencebench demo                                  the whole path, in seconds
-    evidencebench run bm25 --data sample -o bm25.jsonl  answer
-    evidencebench score bm25.jsonl --data sample        grade
+    evidencebench demo                                  all steps, in seconds
+    evidencebench run bm25 --data sample -o bm25.jsonl  run a system
+    evidencebench score bm25.jsonl --data sample        score its answers
 
-    Every option can also be set in the environment, as in
-    EVIDENCEBENCH_RUN_JOBS=2; what many commands share is a setting, see
-    'evidencebench settings'. Exit codes: 0 done; 1 done, but something was found
-    (violations, failed answers); 2 bad input; 3 stopped before the end (a cost
-    limit, a server that only fails, --fail-fast); 70 a mistake in evidencebench,
-    told with what to report; 130 interrupted, 143 by SIGTERM and 129 by SIGHUP.
+    Any option can also be set by an environment variable, such as
+    EVIDENCEBENCH_RUN_JOBS=2. Values that many commands share are settings: see
+    'evidencebench settings'. Exit codes: 0 success; 1 finished, but with problems
+    (violations, failed answers); 2 bad input; 3 stopped early (a cost limit, a
+    server that keeps failing, --fail-fast); 70 a bug, with what to report; 130
+    interrupted, 143 by SIGTERM, 129 by SIGHUP.
     """
     warnings.filterwarnings("ignore", category=EvidenceWarning)  # commands print them as a table
 

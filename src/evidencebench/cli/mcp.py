@@ -23,17 +23,18 @@ def mcp(
     *,
     folders: Annotated[tuple[Path, ...], argument("FOLDER...", required=True, kind=options.EXISTING_FOLDER)],
     fetch_to: Annotated[
-        Path | None, option("--fetch-to FOLDER", "Let assistants fetch papers into this one.", options.EXISTING_FOLDER)
+        Path | None,
+        option("--fetch-to FOLDER", "Let the assistant fetch papers into this FOLDER.", options.EXISTING_FOLDER),
     ],
-    base_url: Annotated[str, option("--base-url URL", "Address of the service that papers come from.")] = BASE_URL,
+    base_url: Annotated[str, option("--base-url URL", "Base URL of the service that papers come from.")] = BASE_URL,
 ) -> None:
-    """Serve the papers of folders to an assistant (MCP).
+    """Serve folders of papers to an AI assistant over MCP.
 
-    An assistant starts this command and speaks with it on standard input and
-    output (extra mcp). It can list the papers of each FOLDER, read them, and find
-    the evidence for a hypothesis as 'find' does. Nothing outside of these folders
-    is read, and nothing is written or sent, unless --fetch-to names one of them:
-    then papers can be fetched from Europe PMC by their ids.
+    The assistant starts this command and talks to it over standard input and output
+    (extra mcp). It can list the papers in each FOLDER, read them, and find the
+    evidence for a hypothesis as 'find' does. Nothing outside these folders is read,
+    and nothing is written or sent unless --fetch-to names one of them: then the
+    assistant can fetch papers from Europe PMC by their ids.
 
     \b
     Examples:

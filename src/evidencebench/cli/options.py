@@ -216,7 +216,10 @@ def control_option(text: str) -> Declared:
     return option("--control CONTROL", text, kind, shell_complete=completer(lambda: QUERY_CONTROLS))
 
 
-_TASK_HELP = "Task, such as er_at_10, result_er_at_K or er_at_5_percent; repeatable. Default: all that can be answered."
+_TASK_HELP = (
+    "Task, such as er_at_10 (ER: evidence retrieval), result_er_at_K or er_at_5_percent; repeatable. "
+    "Default: every task that applies."
+)
 _TASK = option("-t, --task T", _TASK_HELP, Parsed("task", task_named), shell_complete=completer(lambda: TASKS))
 
 
@@ -249,17 +252,17 @@ def output_format(*words: str) -> Declared:
 
 
 System = Annotated[str, argument(shell_complete=complete_systems)]
-Model = Annotated[str, option("--model MODEL", "Such as openai/NAME; behind commas, options of llm_base.")]
+Model = Annotated[str, option("--model MODEL", "Such as openai/NAME; options of llm_base after commas.")]
 DataArgument = Annotated[str, argument("D", shell_complete=complete_data)]
-Data = Annotated[str, data_option("Data file, folder or pattern of files, an address, or a catalogue name.")]
+Data = Annotated[str, data_option("Data: a file, a folder, a glob, a URL or a catalogue name.")]
 Runs = Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=PATH)]
-Names = Annotated[tuple[str, ...], option("--name RUN=NAME", "Name of a run as it is shown; repeatable.")]
+Names = Annotated[tuple[str, ...], option("--name RUN=NAME", "Display name of a run; repeatable.")]
 Tasks = Annotated[tuple[Task, ...], _merge_tasks]
 Limit = Annotated[int | None, number("--limit N", "Only the first N instances.")]
-Ids = Annotated[Path | None, option("--ids FILE", "Only these instances: an id a line; - is standard input.", FILE)]
-MaxErrors = Annotated[int | None, number("--max-errors N", "Stop when more than N answers failed.", least=0)]
+Ids = Annotated[Path | None, option("--ids FILE", "Only these instances: one id per line; - is standard input.", FILE)]
+MaxErrors = Annotated[int | None, number("--max-errors N", "Stop after more than N failures.", least=0)]
 Prices = Annotated[Path | None, setting("prices", "Your own price table; see docs/llm.md.", FILE)]
-Seed = Annotated[int, number("--seed N", "Seed of all random draws.", least=0, default=0, show_default=True)]
+Seed = Annotated[int, number("--seed N", "Seed for all random draws.", least=0, default=0, show_default=True)]
 AsJson = Annotated[bool, option("--json", "Print one JSON object.", callback=_refuse_both)]
 TableFormat = Annotated[str, output_format(*RENDERERS)]
 ProgressStyle = Annotated[
@@ -268,16 +271,16 @@ ProgressStyle = Annotated[
 ]
 Controls = Annotated[
     bool,
-    option("--controls/--no-controls", "Show label-free controls and the ceiling.", default=True, show_default=True),
+    option("--controls/--no-controls", "Show the baselines and the ceiling.", default=True, show_default=True),
 ]
 
 
 def _resampling(
     seed: Seed,
     n_draws: Annotated[
-        int, setting("draws", "Resamplings for intervals and tests.", WholeNumber(1, MAX_DRAWS))
+        int, setting("draws", "Resamples for intervals and tests.", WholeNumber(1, MAX_DRAWS))
     ] = DEFAULT_DRAWS,
-    level: Annotated[float, setting("level", "Coverage of the intervals.", OPEN_SHARE)] = DEFAULT_LEVEL,
+    level: Annotated[float, setting("level", "Confidence level of the intervals.", OPEN_SHARE)] = DEFAULT_LEVEL,
 ) -> Resampling:
     return Resampling(seed=seed, n_draws=n_draws, level=level)
 
@@ -323,14 +326,14 @@ class WorkPlace(TypedDict):
 
 def _work_place(
     jobs: Annotated[
-        int | None, number("-j, --jobs N", "Processes, or workers; 0: one a processor. [default: 1]", least=0)
+        int | None, number("-j, --jobs N", "Processes or workers; 0: one per processor. [default: 1]", least=0)
     ],
     engine: Annotated[
         Literal["local", "processes", "ray"] | None,
-        setting("engine", "This process, processes of this machine, or a Ray cluster; by --jobs if not given."),
+        setting("engine", "This process, processes on this machine, or a Ray cluster; if not set, --jobs decides."),
     ],
-    ray_address: Annotated[str | None, setting("ray-address", "Address of the cluster; see docs/scale.md.")],
-    gpus_per_worker: Annotated[float | None, setting("gpus-per-worker", "GPUs a worker, such as 0.5.", Finite(0))],
+    ray_address: Annotated[str | None, setting("ray-address", "Address of the Ray cluster; see docs/scale.md.")],
+    gpus_per_worker: Annotated[float | None, setting("gpus-per-worker", "GPUs per worker, such as 0.5.", Finite(0))],
 ) -> WorkPlace:
     if engine != "ray" and (ray_address is not None or gpus_per_worker is not None):
         raise click.UsageError("the settings ray-address and gpus-per-worker need engine=ray")
@@ -370,8 +373,8 @@ def listen(host: str, port: int, *, expose: bool) -> socket:
 class PageServing:
     port: Annotated[int, number("--port N", "Port to listen on; 0: any free one.", least=0, most=65535)] = 8642
     host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1"
-    expose: Annotated[bool, option("--expose", "Allow a host that other machines reach; a token is asked for.")]
-    is_opened: Annotated[bool, option("--open/--no-open", "Open it in a browser.")] = False
+    expose: Annotated[bool, option("--expose", "Allow a --host that other machines can reach; a token is required.")]
+    is_opened: Annotated[bool, option("--open/--no-open", "Open the page in a browser.")] = False
 
     @contextmanager
     def listening(self, command: str) -> "Iterator[tuple[Address, Callable[[ASGIApp, str], None]]]":

@@ -104,8 +104,8 @@ def print_cautions(cautions: Iterable[object], kind: str = "warning") -> None:
 
 
 _ODD: list[RowColumn[EvidenceWarning]] = [
-    RowColumn("", "warnings", lambda row: row.system),
-    RowColumn("", "what", lambda row: row.kind),
+    RowColumn("", "system", lambda row: row.system),
+    RowColumn("", "warning", lambda row: row.kind),
     RowColumn("", "answers", lambda row: f"{row.n:,} of {row.n_all:,}" if row.n_all else ""),
     RowColumn("", "task", lambda row: row.task),
 ]

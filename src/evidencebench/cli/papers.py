@@ -47,23 +47,24 @@ def fetch(
     *,
     ids: Annotated[tuple[PublicId, ...], argument("[ID]...", kind=options.Parsed("id", public_id))],
     from_file: Annotated[
-        Path | None, option("--from-file FILE", "More ids: one a line, or a list of papers; - is standard input.")
+        Path | None, option("--from-file FILE", "More ids: one per line, or a list of papers; - is standard input.")
     ],
-    folder: Annotated[Path, options.output("FOLDER", "Where the files go.", options.FOLDER)] = Path(),
-    overwrite: Annotated[bool, option("--overwrite", "Fetch papers that are here too, and replace them.")],
-    dry_run: Annotated[bool, option("--dry-run", "Print the addresses that would be asked; send nothing.")],
-    base_url: Annotated[str, option("--base-url URL", "Address of the service.")] = BASE_URL,
-    attempts: Annotated[int, options.number("--attempts N", "Tries of each request.", most=100)] = 4,
+    folder: Annotated[Path, options.output("FOLDER", "Folder for the files.", options.FOLDER)] = Path(),
+    overwrite: Annotated[bool, option("--overwrite", "Fetch again, and replace, papers that are already there.")],
+    dry_run: Annotated[bool, option("--dry-run", "Print the URLs that would be requested; send nothing.")],
+    base_url: Annotated[str, option("--base-url URL", "Base URL of the service.")] = BASE_URL,
+    attempts: Annotated[int, options.number("--attempts N", "Attempts per request.", most=100)] = 4,
     as_json: options.AsJson,
 ) -> int:
-    """Fetch open-access papers from Europe PMC, by their ids.
+    """Download open-access papers from Europe PMC by their ids.
 
-    ID is a PMCID (PMC1280405), a DOI or a PMID (digits), or the address of its page
-    at PubMed Central, PubMed or Europe PMC. A list of papers (RIS, BibTeX, CSL JSON,
-    EndNote XML, PubMed's exports) gives the id of each record. FOLDER gets PMCID.xml for each paper, and
-    papers.csv with ids, licence and checksum, or the reason why there is no file.
-    Papers that are here are not fetched again, so the same command resumes after a
-    stop. Nothing but the ids is sent. Exit code 1: some papers could not be fetched.
+    ID is a PMCID (PMC1280405), a DOI, a PMID (digits), or the URL of a paper at
+    PubMed Central, PubMed or Europe PMC. From a list of papers (RIS, BibTeX, CSL
+    JSON, EndNote XML, PubMed's exports), the id of each record is taken. FOLDER
+    gets PMCID.xml for each paper, and papers.csv with its ids, licence and
+    checksum, or the reason why there is no file. Papers that are already there are
+    not fetched again, so the same command resumes after an interruption. Only the
+    ids are sent. Exit code 1: some papers could not be fetched.
 
     \b
     Examples:
@@ -87,7 +88,7 @@ def fetch(
     missing_ids = frozenset(map(str, missing))
 
     def on_paper(paper: FetchedPaper) -> None:
-        file = paper.file if paper.id in missing_ids else f"{paper.file} (was here)"
+        file = paper.file if paper.id in missing_ids else f"{paper.file} (already there)"
         fetched = "  ".join(filter(None, (file, paper.licence, paper.title)))
         if not as_json:
             print_prose(printable(f"{paper.id}: not fetched: {paper.reason}" if paper.reason else fetched), "  ")
@@ -230,18 +231,18 @@ def read_papers(files: Iterable[PaperFile]) -> Iterator[Sequence[Paper | DataErr
 def show(
     *,
     files: Annotated[tuple[str, ...], argument("FILE...", required=True, kind=click.Path(allow_dash=True))],
-    only_loss: Annotated[bool, option("--loss", "Only what was kept of the file, and what was left out.")],
-    as_lines: Annotated[bool, option("--sentences", "One sentence a line, as 'find' reads plain text.")],
+    only_loss: Annotated[bool, option("--loss", "Show only how much of the file was kept and left out.")],
+    as_lines: Annotated[bool, option("--sentences", "Print one sentence per line, the plain text that 'find' reads.")],
     as_json: options.AsJson,
 ) -> int:
-    """Show what is read from files of papers.
+    """Show the text that is read from papers.
 
-    FILE is a paper in any format, a list of papers such as Zotero's RIS, which stands
-    for the files of its records, a folder, or - for standard input. Shown are title,
-    ids and format, then the sentences, numbered from 0 (# is a heading, > the
-    abstract), then how many characters were kept, and what was left out. White space
-    is not counted. --sentences adds the headings Abstract and Body where a file has
-    none. Exit code 1: some papers could not be read.
+    FILE is a paper in any format, a list of papers such as Zotero's RIS, a folder,
+    or - for standard input. The output has the title, ids and format, then the
+    sentences, numbered from 0 (# is a heading, > the abstract), then how many
+    characters were kept and what was left out. White space is not counted.
+    --sentences adds the headings Abstract and Body if a file has none. Exit code 1:
+    some papers could not be read.
 
     \b
     Examples:

@@ -35,29 +35,31 @@ def report(
     data: options.Data,
     output: Annotated[Path, options.output("FILE", "The page; - is standard output.")],
     tasks: options.Tasks,
-    largest: Annotated[int, options.number("--largest K", "The last budget of the recall curves.", most=100)] = 20,
+    largest: Annotated[int, options.number("--largest K", "Largest budget of the recall curves.", most=100)] = 20,
     names: options.Names,
     title: Annotated[str, option("--title TEXT", "Title of the page. Default: the data and the runs.", default="")],
     papers: Annotated[
-        bool | None, option("--papers/--no-papers", "Put papers in; default: up to 5,000.", default=None)
+        bool | None,
+        option("--papers/--no-papers", "Include the papers; default: if there are at most 5,000.", default=None),
     ],
-    exchanges: Annotated[bool, option("--exchanges", "Put in what language models were asked and what they replied.")],
+    exchanges: Annotated[bool, option("--exchanges", "Include the prompts and replies of language models.")],
     limit: options.Limit,
     ids: options.Ids,
     rules: options.RulesChoice,
     resampling: options.ResamplingChoice,
     place: options.WorkPlaceChoice,
-    overwrite: Annotated[bool, option("--overwrite", "Replace FILE where it exists.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace FILE if it exists.")],
     progress_style: options.ProgressStyle,
 ) -> None:
-    """Write one HTML file with everything about RUNs, papers included.
+    """Write a report on RUNs, with the papers, as one HTML file.
 
-    The verdict and all intervals, pair by pair, query controls, what the picks add,
-    recall by budget and by kind of paper, failures, cost, methods, and the papers
-    with what each system selected. It needs no network and no other file. A run
-    with changed queries (run --control NAME) stands beside the run of its system.
+    It has the answer and all intervals, comparisons pair by pair, query controls,
+    what each selection adds, recall by budget and by kind of paper, failures, cost,
+    methods, and the papers with what each system selected. It needs no network and
+    no other file. A run with changed queries (run --control NAME) is shown beside
+    the run of its system.
 
-    --exchanges adds the prompts and replies stored on this machine. Prompts hold
+    --exchanges adds the prompts and replies stored on this machine. Prompts contain
     the papers' texts, which may be private.
 
     \b

@@ -40,24 +40,24 @@ def review(
     folder: Annotated[Path, argument("FOLDER", options.EXISTING_FOLDER)],
     questions: Annotated[
         Path | None,
-        option("--questions FILE", "Questions, one a line or a CSV; kept in FOLDER.", options.EXISTING_FILE),
+        option("--questions FILE", "Questions, one per line, or a CSV; stored in FOLDER.", options.EXISTING_FILE),
     ],
     spec: Annotated[
-        str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
+        str, option("--system SYSTEM", "System that finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
-    is_blind: Annotated[bool, option("--blind", "Show nobody what others decide.")],
+    is_blind: Annotated[bool, option("--blind", "Hide from reviewers what the others decide.")],
     reviewers: Annotated[
-        str, option("--assign NAMES", "Give each paper to two of these reviewers, by turns, such as Ada,Bo,Cy.")
+        str, option("--assign NAMES", "Assign each paper to two of these reviewers in turn, such as Ada,Bo,Cy.")
     ] = "",
     adjudicator: Annotated[
-        str, option("--adjudicator NAME", "Who alone resolves disputes, and sees them, also with --blind.")
+        str, option("--adjudicator NAME", "Only this person resolves disputes, and sees them even with --blind.")
     ] = "",
-    is_report: Annotated[bool, option("--report", "Report how far it is, and how people agree.")],
+    is_report: Annotated[bool, option("--report", "Report the progress, and how people agree.")],
     exports: Annotated[
         tuple[Path, ...],
-        option("--export FILE", "Write what was decided, as its end says; repeatable.", OutputFile()),
+        option("--export FILE", "Write the decisions in the format of its suffix; repeatable.", OutputFile()),
     ],
-    overwrite: Annotated[bool, option("--overwrite", "Replace files that were written before.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace existing output files.")],
     resampling: options.ResamplingChoice,
     as_json: options.AsJson,
     table_format: Annotated[str, options.output_format("text", "markdown", "latex")],
@@ -65,26 +65,26 @@ def review(
 ) -> None:
     """Review a folder of papers: ask questions, decide, export.
 
-    In a browser: a table of the papers in FOLDER (files, or a list such as
-    Zotero's RIS with its files) and the questions, which fills as evidence is
-    found. In each cell people accept, reject and add sentences, answer, and write a
-    note. An answer is an effect, a number, a text, yes or no, or one of a list, as
-    in 'How many were randomised? [number]'; docs/review.md has the forms. All is
-    saved at once in FOLDER/evidencebench-review; the table goes on after a stop,
-    also with new papers and questions. Another --system fills it anew, and the
-    table says what changed.
+    Serves a table with the papers in FOLDER (files, or a list such as Zotero's RIS
+    with its files) and your questions; it fills as evidence is found. In each cell,
+    people accept, reject and add sentences, answer the question and write notes. An
+    answer is an effect, a number, a text, yes or no, or an item of a list, as in
+    'How many were randomised? [number]'; docs/review.md has the forms. Everything
+    is saved at once in FOLDER/evidencebench-review: you can stop, add papers and
+    questions, and start again. Another --system fills the table anew, and the table
+    shows what changed.
 
-    Reviewers see each other's answer to a cell once they have given their own; with
-    --blind, not at all. --report says how they agree, and on what they differ. On
-    these cells they agree in the page Disputes, or --adjudicator resolves them.
-    --assign notes in FOLDER/evidencebench-review/assigned.csv who answers what.
+    Reviewers see each other's answer to a cell after giving their own; with
+    --blind, never. --report shows how they agree and where they differ. They settle
+    these disputes on the page Disputes, or the --adjudicator does. --assign writes
+    who answers what to FOLDER/evidencebench-review/assigned.csv.
 
     \b
-    .csv .xlsx  a row a cell; .xlsx also a row a paper, and an accepted sentence
-    .ris        a note a question, for a manager of references
+    .csv .xlsx  one row per cell; .xlsx also one per paper and accepted sentence
+    .ris        one note per question, for a reference manager
     .docx       by question, with quotations and their pages
-    .zip        the PDFs, accepted sentences highlighted
-    .json       a data set, to score systems on and to train them
+    .zip        the PDFs, with accepted sentences highlighted
+    .json       a data set, to score and train systems
 
     \b
     Examples:
@@ -153,12 +153,14 @@ def _print_report(report: ReviewReport, table_format: str, *, as_json: bool, lev
     for table in _tables(report, level):
         print_table(table, table_format)
     if report.pairs:
-        print_prose("undefined: both said the same of all. no interval: too few papers, or no spread between them.")
+        print_prose(
+            "undefined: both gave one answer everywhere. no interval: too few papers, or no spread between them."
+        )
     for file, reason in report.unread.items():
         print_prose(printable(f"{file}: not read: {reason}"), err=True)
     if report.n_elsewhere:
         n = counted(report.n_elsewhere, "answer")
-        print_prose(f"{n} left out: the paper, its text or the question is not here any more", err=True)
+        print_prose(f"{n} left out: the paper, its text or the question is gone", err=True)
     n_open = sum(not one.agreed for one in report.disputes)
     click.echo(f"\n{counted(len(report.disputes), 'dispute')}, {n_open:,} not resolved")
     for one in report.disputes[:_MOST_SHOWN]:
@@ -167,7 +169,7 @@ def _print_report(report: ReviewReport, table_format: str, *, as_json: bool, lev
         agreed = f"; agreed by {one.agreed_by}: {one.agreed}" if one.agreed else ""
         print_prose(printable(f"{one.paper}: {one.question} {sides}{what}{agreed}"), "  ")
     if n_more := max(0, len(report.disputes) - _MOST_SHOWN):
-        print_prose(f"and {n_more:,} more; --json has all, and the page 'Disputes' of the desk", "  ")
+        print_prose(f"and {n_more:,} more; --json has all, and the page 'Disputes' of 'review'", "  ")
 
 
 def _tables(report: ReviewReport, level: float) -> Iterator[Table]:
@@ -192,7 +194,7 @@ def _tables(report: ReviewReport, level: float) -> Iterator[Table]:
     )
     numbers = [(name, kind.n_numbers, kind.n_exact, kind.n_close) for name, kind in of_kinds if kind.n_numbers]
     if numbers:
-        columns = ["pair", "cells", "the same", "within 5 %"]
+        columns = ["pair", "cells", "equal", "within 5 %"]
         yield Table(title="Numbers that both gave", columns=columns, rows=numbers)
     yield Table(
         title=f"Agreement on sentences {intervals}",

@@ -38,18 +38,18 @@ def run(
     epochs: Annotated[
         int, number("--epochs N", "Ask each instance N times; its score is the mean.", most=MOST_EPOCHS)
     ] = 1,
-    overwrite: Annotated[bool, option("--overwrite", "Start over where RUN exists; default: go on.")],
+    overwrite: Annotated[bool, option("--overwrite", "Start over if RUN exists; default: resume.")],
     retry_failed: Annotated[bool, option("--retry-failed", "Ask again for answers that failed.")],
-    fail_fast: Annotated[bool, option("--fail-fast", "Stop at the first answer that fails, and keep it open.")],
+    fail_fast: Annotated[bool, option("--fail-fast", "Stop at the first failed answer; the next run asks again.")],
     max_errors: options.MaxErrors,
-    show_prompt: Annotated[bool, option("--show-prompt", "Print what is asked first, of one instance; send nothing.")],
+    show_prompt: Annotated[bool, option("--show-prompt", "Print the first prompt of one instance; send nothing.")],
     asking: Asking,
 ) -> int:
-    """Run SYSTEM over a data set into a run file.
+    """Run SYSTEM on a data set and write a run file.
 
-    SYSTEM is a name of 'evidencebench systems' with options, as in
-    bm25:k1=1.2,b=0.75; your own code, file.py:name or package.module:name; or a
-    program, exec:./my-program (see docs/systems.md). Each answer is written at
+    SYSTEM is a name from 'evidencebench systems' with options, as in
+    bm25:k1=1.2,b=0.75; your own code, as file.py:name or package.module:name; or
+    a program, as exec:./my-program (see docs/systems.md). Each answer is saved at
     once: after an interruption, run the same command again to resume.
 
     \b
@@ -112,7 +112,7 @@ _COSTS = {*SPENT, "reasoning_tokens"}
 def _print(
     output: Path, data: str, report: RunReport, totals: RunningTotals | None, *, is_labelled: bool, first_id: str
 ) -> None:
-    resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
+    resumed = f", {report.n_resumed} of them from earlier" if report.n_resumed else ""
     n_instances, n_failed = counted(report.n_instances, "instance"), counted(report.n_failed, "answer")
     if report.epochs > 1:
         n_instances += f" in {report.epochs} epochs, {report.n_instances * report.epochs:,} in all"
@@ -131,10 +131,8 @@ def _print(
         if report.first_trace is not None:
             again += ";\n  if you edit your code, start over with --overwrite"
         elif totals is not None:
-            other = "a greater max_tokens" if "reply_truncated" in report.notes else "another --seed"
-            again += (
-                " where no reply came;\n  what was replied is read again, not bought again: for other replies, run "
-            )
+            other = "a larger max_tokens" if "reply_truncated" in report.notes else "another --seed"
+            again += " where no reply came;\n  stored replies are read again at no cost: for new replies, run "
             again += f"with {other} into\n  another file"
         click.echo(f"  failed answers score 0 and are counted; --retry-failed {again}", err=True)
     if report.n_unanswered:

@@ -40,6 +40,9 @@ Fields = Mapping[str, Any]
 
 _SHOWN = [measure for measure in MEASURES.values() if measure.in_tables]
 _LEGEND = "; ".join(f"{measure.label}: {measure.formula}" for measure in _SHOWN if measure.formula)
+_BASELINES = "; ".join(
+    f"{control.short_name}: {control.meaning.removeprefix('the ceiling: ')}" for control in CONTROLS.values()
+)
 
 
 def _column(name: str, heading: str) -> Column[Fields]:
@@ -65,9 +68,9 @@ _COUNTED = [_column(field.name, "") for field in dataclass_fields(Counts)]
 _EPOCHS: list[Column[Fields]] = [
     _column("task", "task"),
     Column("", "epochs", lambda fields: len(fields["epochs"]["means"])),
-    Column("", "mean of each, %", lambda fields: ", ".join(f"{100 * mean:.1f}" for mean in fields["epochs"]["means"])),
-    share_column("", "± of these", lambda fields: fields["epochs"]["deviation"]),
-    share_column("", "± of a paper", lambda fields: fields["epochs"]["instance_deviation"]),
+    Column("", "means, %", lambda fields: ", ".join(f"{100 * mean:.1f}" for mean in fields["epochs"]["means"])),
+    share_column("", "± of the means", lambda fields: fields["epochs"]["deviation"]),
+    share_column("", "± per instance", lambda fields: fields["epochs"]["instance_deviation"]),
 ]
 _KINDS: list[Column[tuple[str, Mapping[str, float]]]] = [
     Column("", "kind", lambda row: row[0]),
@@ -82,7 +85,7 @@ _GROUPS: list[Column[PlaceGroup]] = [
     Column("", "mean length", lambda group: f"{group.n_sentences:.0f}"),
 ]
 _SLOPES: list[Column[tuple[str, Estimate | None]]] = [
-    Column("", "with", lambda row: row[0]),
+    Column("", "compared", lambda row: row[0]),
     Column("", "n", lambda row: None if row[1] is None else row[1].n),
     Column("", "change", lambda row: "undefined" if row[1] is None else percent(row[1])),
 ]
@@ -100,23 +103,29 @@ _POINTS: list[Column[tuple[AspectScope, int, Estimate]]] = [
 def score(
     *,
     run: Annotated[Path, argument()],
-    curve: Annotated[int | None, number("--curve K", "Add recall at budgets up to K; CSV has only this.", most=500)],
-    kinds: Annotated[bool, option("--kinds", "Add where it looks: abstract, headings, body.")],
-    places: Annotated[bool, option("--places", "Add recall by where the evidence lies ('lost in the middle').")],
+    curve: Annotated[
+        int | None, number("--curve K", "Add recall at budgets 1 to K; CSV then has only this.", most=500)
+    ],
+    kinds: Annotated[bool, option("--kinds", "Add where the selection is from: abstract, headings, body.")],
+    places: Annotated[bool, option("--places", "Add recall by position of the evidence ('lost in the middle').")],
     controls: options.Controls,
     per_instance: Annotated[
         Path | None,
-        option("--per-instance FILE", "Write each score as .parquet or .csv; overwrites FILE.", options.FILE),
+        option(
+            "--per-instance FILE",
+            "Write each instance's score, as .parquet or .csv; overwrites FILE.",
+            options.FILE,
+        ),
     ],
     plot: PlotFile,
     scoring: ScoringOptions,
 ) -> int:
-    """Score RUN: a run, {id: [indices]} JSON, or a TREC run.
+    """Score RUN: a run file, {id: [indices]} as JSON, or a TREC run.
 
     Aspect recall is covered aspects / all aspects that count, averaged over
-    instances. Intervals resample papers (reviews where the data names them).
-    Failed, empty and missing answers score 0. A list in JSON is a set; write
-    {id: {"ranking": [indices]}} for a ranking, best first.
+    instances. Intervals resample papers (or reviews, if the data names them).
+    Failed, empty and missing answers score 0. A list in JSON is a set; write {id:
+    {"ranking": [indices]}} for a ranking, best first.
 
     \b
     Examples:
@@ -218,7 +227,8 @@ def _print(
     for table in _tables(rows, breakdowns, curves):
         print_table(table, table_format)
     if is_text:
-        print_prose(_LEGEND)
+        for words in (_LEGEND, _BASELINES) if scored.controls else (_LEGEND,):
+            print_prose(words)
         click.echo()
         for fields in rows:
             if fields["notes"]:
@@ -251,12 +261,11 @@ def _place_tables(task: str, places: PlaceBreakdown) -> Iterator[Table]:
     title = f"{task}: recall by the share of aspects that the first and last {N_AT_AN_END} sentences cover"
     yield table_for_readers(_GROUPS, places.groups, title=title)
     slopes = [
-        ("from no aspect to all", places.slope),
-        ("the same, length held", places.slope_at_length),
-        ("twice the length, share held", places.per_doubling),
-        *(
-            (f"from no aspect to all, {group.shortest}-{group.longest} sentences", group.slope)
-            for group in places.lengths
-        ),
+        ("all aspects - none", places.slope),
+        ("all aspects - none, at equal length", places.slope_at_length),
+        ("twice the length, at equal share", places.per_doubling),
+        *((f"all aspects - none, {group.shortest}-{group.longest} sentences", group.slope) for group in places.lengths),
     ]
-    yield table_for_readers(_SLOPES, slopes, title=f"{task}: change of recall in points")
+    yield table_for_readers(
+        _SLOPES, slopes, title=f"{task}: change of recall in points, with the share at the ends of the paper"
+    )

@@ -30,7 +30,9 @@ class ScoringOptions:
     progress_style: options.ProgressStyle
 
     place: options.WorkPlaceChoice
-    require_complete: Annotated[bool, option("--require-complete", "Exit with 1 where an answer failed or is missing.")]
+    require_complete: Annotated[
+        bool, option("--require-complete", "Exit with code 1 if an answer failed or is missing.")
+    ]
     as_json: options.AsJson
     table_format: options.TableFormat
 
@@ -70,7 +72,7 @@ class _PictureType(click.ParamType[Path]):
 
 PlotFile = Annotated[
     Path | None,
-    option("--plot FILE", "Draw a picture too, as .svg or .png (extra 'plot'); overwrites FILE.", _PictureType()),
+    option("--plot FILE", "Also draw a chart, .svg or .png (extra 'plot'); overwrites FILE.", _PictureType()),
 ]
 
 

@@ -15,11 +15,9 @@ from evidencebench.cli.output import print_json, print_prose, terminal_width
 def settings(*, as_json: options.AsJson) -> None:
     """List the settings that commands share.
 
-    Each with the value that counts here, and where it was given.
-
-    A setting is given by --set NAME=VALUE, else by the environment, else by the
-    file evidencebench.toml of the current folder, which has a line for each, such
-    as level = 0.9.
+    Each is shown with its current value and where that is set. A setting comes from
+    --set NAME=VALUE, else from the environment, else from the file
+    evidencebench.toml in the current folder, which has lines such as level = 0.9.
 
     \b
     Examples:

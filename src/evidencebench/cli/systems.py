@@ -26,10 +26,10 @@ _MEANINGS: dict[float | str | None, str] = {"optimal": "as many as the optimum",
 
 @options.command
 def tasks(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
-    """List the tasks: how many sentences and aspects count.
+    """List the tasks: their budgets, and the aspects that count.
 
-    Any other budget is a task too: er_at_25, result_er_at_3, er_at_5_percent,
-    er_at_aspects.
+    er_at_10 is evidence retrieval (ER) with 10 sentences. Any other budget is a
+    task too: er_at_25, result_er_at_3, er_at_5_percent, er_at_aspects.
 
     \b
     Example: evidencebench tasks --json
@@ -43,18 +43,18 @@ def tasks(*, as_json: options.AsJson, table_format: options.TableFormat) -> None
 
 def systems(
     *,
-    only: Annotated[str | None, option("--only S", "This system alone.", shell_complete=options.complete_systems)],
+    only: Annotated[str | None, option("--only S", "List only this system.", shell_complete=options.complete_systems)],
     as_json: options.AsJson,
     table_format: options.TableFormat,
 ) -> None:
     """List the systems with their options and defaults.
 
-    Options follow the name: bm25:k1=1.2,b=0.75. A value in square brackets may
-    hold commas, as a system with its own options; plus signs join a list:
-    fuse:systems=[bm25:k1=1.2,b=0.75+tfidf],weights=[2+1]. Own code is named
-    file.py:Class or package.module:factory, whose object has rank(query, brief).
-    Systems of installed packages are listed with the package's name; --only S
-    imports one, for its options.
+    Options follow the name: bm25:k1=1.2,b=0.75. Put a value that has commas, such
+    as a system with options, in square brackets, and join lists with plus signs:
+    fuse:systems=[bm25:k1=1.2,b=0.75+tfidf],weights=[2+1]. Your own code is
+    file.py:Class or package.module:factory, and makes an object with rank(query,
+    brief). Systems of installed packages are listed with the package's name; --only
+    S imports one and shows its options.
 
     \b
     Examples:
@@ -78,7 +78,7 @@ def systems(
         flat = [(name, line, taken.get(name, "")) for name, line in rows]
         print_table(Table(columns=["system", "description", "options"], rows=flat), "csv")
         return
-    print_table(Table(columns=["system", "what it returns first"], rows=_fold_rows(rows)), table_format)
+    print_table(Table(columns=["system", "what comes first in its answers"], rows=_fold_rows(rows)), table_format)
     if not taken:
         return
     folded = _fold_rows([(name, text.replace(",", ", ")) for name, text in taken.items()])
@@ -127,11 +127,11 @@ def _fold_rows(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 @options.command
 def new(*, name: Annotated[str, argument()]) -> None:
-    """Write a package with a system of your own, to install and change.
+    """Write a package for your own system, to install and change.
 
-    The package is a new folder NAME, with pyproject.toml, the system and a test.
-    NAME is the name of the package and of its system: small letters, digits
-    and -, as in my-ranker.
+    NAME is the name of the new folder, the package and its system: lower-case
+    letters, digits and hyphens, as in my-ranker. The folder has pyproject.toml, the
+    system and a test.
 
     \b
     Examples:

@@ -46,19 +46,19 @@ def train(
     *,
     what: Annotated[str, argument(shell_complete=options.complete_trainings)],
     data: Annotated[tuple[str, ...], options.data_option("Data file, or a catalogue name; repeatable.", required=True)],
-    output: Annotated[Path, options.output("MODEL", "Folder.", options.FOLDER)],
+    output: Annotated[Path, options.output("MODEL", "Folder for the model.", options.FOLDER)],
     limit: options.Limit,
     seed: options.Seed,
-    overwrite: Annotated[bool, option("--overwrite", "Replace a model that is there.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace an existing model.")],
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,
 ) -> None:
-    """Fit a model to labelled data and write it into a folder.
+    """Train a model on labelled data and write it to a folder.
 
-    WHAT is finder, embedder, reranker, or own code as file.py:Training or
-    package.module:Training, with options as in finder:figures=false. The folder
-    holds plain files and a card. Score a model on other data than it was trained
-    on, or with 'crossval'.
+    WHAT is finder, embedder or reranker, or your own code as file.py:Training or
+    package.module:Training, with options as in finder:figures=false. The folder has
+    plain files and a model card. Score a model on data that it was not trained on,
+    or use 'crossval'.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def train(
     trained = trainable(what)
     spec = what if trained is None else trained.specification(output)
     other = _TRIAL_DATA.get(data[0], "OTHER_DATA")
-    click.echo("  a score on the data that it was trained on says nothing of other papers")
+    click.echo("  a score on the data that it was trained on says nothing about other papers")
     click.echo(f"next: {shlex.join(['evidencebench', 'run', spec, '--data', other, '-o', 'run.jsonl'])}")
 
 
@@ -89,36 +89,36 @@ def crossval(
     *,
     system: options.System,
     data: options.Data,
-    n_folds: Annotated[int, options.number("--folds N", "Folds of papers.", least=2)] = 5,
-    n_seeds: Annotated[int, options.number("--seeds N", "Different ways to draw the folds.", most=1000)] = 5,
+    n_folds: Annotated[int, options.number("--folds N", "Number of folds, split by paper.", least=2)] = 5,
+    n_seeds: Annotated[int, options.number("--seeds N", "Number of random splits into folds.", most=1000)] = 5,
     against: Annotated[
         tuple[str, ...],
-        option("--against SYSTEM", "Compare with it; repeatable.", shell_complete=options.complete_systems),
+        option("--against SYSTEM", "System to compare with; repeatable.", shell_complete=options.complete_systems),
     ],
-    blind: Annotated[bool, option("--blind/--no-blind", "Train without the hypothesis too.")] = True,
-    control: Annotated[SeededControl, option("--control", "Changed queries to ask too; see 'controls'.")],
+    blind: Annotated[bool, option("--blind/--no-blind", "Also train without the hypothesis.")] = True,
+    control: Annotated[SeededControl, option("--control", "Also ask changed queries; see 'controls'.")],
     output: Annotated[
-        Path | None, options.output("RUN", "SYSTEM's answers as a run; RUN.splits keeps finished splits.")
+        Path | None, options.output("RUN", "Run file with SYSTEM's answers; RUN.splits keeps finished splits.")
     ],
-    overwrite: Annotated[bool, option("--overwrite", "Discard RUN and RUN.splits of other settings.")],
+    overwrite: Annotated[bool, option("--overwrite", "Discard RUN and RUN.splits made with other settings.")],
     tasks: options.Tasks,
     place: options.WorkPlaceChoice,
     resampling: options.ResamplingChoice,
     asking: Asking,
     table_format: options.TableFormat,
 ) -> int:
-    """Cross-validate SYSTEM, trained anew for every fold of papers.
+    """Cross-validate SYSTEM, retraining it for each fold of papers.
 
     SYSTEM is what 'evidencebench train' trains, such as finder:figures=false, or
-    any other system, which is measured as it is.
+    any other system, which is scored as it is.
 
-    No model answers a paper that it was trained or tuned on. Each instance counts
-    with its mean over the seeds; intervals resample papers. Shown beside it: the
-    wrong hypothesis (or --control), a training without the hypothesis, and other
-    systems. Of two papers, both are held back from training.
+    No model answers a paper that it was trained or tuned on. An instance's score is
+    its mean over the seeds; intervals resample papers. Also shown: the wrong
+    hypothesis (or another --control), training without the hypothesis, and the
+    systems of --against. With two_papers, both papers are held out from training.
 
-    --output writes the first seed's answers as a run to score, rank and compare.
-    Systems that ask a language model are asked as by 'run'.
+    --output writes the first seed's answers as a run, to score, rank and compare.
+    Language models are asked as by 'run'.
 
     \b
     Examples:
@@ -191,9 +191,9 @@ def crossval(
 
 
 _ASKED = {
-    "wrong_hypothesis": "asked the wrong hypothesis",
-    "two_papers": "asked two papers",
-    "shuffled_words": "asked with shuffled words",
+    "wrong_hypothesis": "with the wrong hypothesis",
+    "two_papers": "with a distractor paper",
+    "shuffled_words": "with shuffled words",
 }
 
 
@@ -214,9 +214,9 @@ def _rows(system: SystemFigures, task: str, control: SeededControl, first: str) 
     variants = [
         ("own", system.system, figures.recall, None),
         ("wrong", f"  {_ASKED[control]}", figures.wrong, figures.drop),
-        ("blind", "  trained without any", figures.blind, figures.gain),
+        ("blind", "  trained without hypotheses", figures.blind, figures.gain),
         ("lead", f"  {first} - {system.system}", None, system.lead.get(task)),
-        ("", "  of the selection, the distractor's", figures.distractor, None),
+        ("", "  distractor's share of the selection", figures.distractor, None),
     ]
     for variant, label, recall, test in variants:
         if recall is not None or test is not None:
@@ -242,11 +242,11 @@ def _columns(task: str) -> list[Column[_Row]]:
 
 
 def _explain(measured: Sequence[SystemFigures]) -> None:
-    print_prose("A difference is paired: what stands above less this row. In brackets: intervals.")
+    print_prose("Differences are paired: the system minus this row. In brackets: intervals.")
     for figures in measured:
         trained = "" if figures.fit_seconds is None else f"; {figures.fit_seconds:.1f} s to train"
         tried = f"; {figures.n_tried} configurations compared within each training set" if figures.n_tried > 1 else ""
         failed = f"; {counted(figures.n_failed, 'answer')} failed" if figures.n_failed else ""
-        milliseconds = f"{1000 * figures.answer_seconds:.1f} ms a paper"
+        milliseconds = f"{1000 * figures.answer_seconds:.1f} ms per instance"
         click.echo(f"{figures.system}: {milliseconds}, all tasks{trained}{tried}{failed}")
     click.echo()

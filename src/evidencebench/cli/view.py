@@ -23,24 +23,25 @@ def view(
     tasks: options.Tasks,
     rules: options.RulesChoice,
     folder: Annotated[
-        Path | None, option("--people FOLDER", "Let people pick, blind; their runs go to FOLDER.", options.FOLDER)
+        Path | None, option("--people FOLDER", "Let people select, blind; their runs go to FOLDER.", options.FOLDER)
     ],
     limit: options.Limit,
     ids: options.Ids,
     serving: PageServing,
 ) -> None:
-    """Look at papers, their evidence and what each RUN chose.
+    """View papers, their evidence and what each RUN selected.
 
-    In a browser: the papers of D with the evidence for each aspect, beside the
-    controls and any RUN, with what its language model was asked and replied. Data
-    of any size opens at once. Serves until Ctrl-C, to this machine only.
+    Serves a page with the papers of D: the evidence for each aspect, the selections
+    of the baselines and of each RUN, and the prompts and replies of its language
+    model. Data of any size opens at once. Serves until Ctrl-C, to this machine
+    only.
 
-    Without --data, a page for a paper of your own: drop or paste the paper, type a
+    Without --data, serves a page for your own papers: drop or paste a paper, type a
     hypothesis, and see the evidence marked.
 
-    With --people, people sign in with a name and pick as many sentences as one
-    --task allows (er_at_optimal). What they missed is shown once they submit.
-    FOLDER gets a run for each person.
+    With --people, people sign in with a name and select as many sentences as one
+    --task allows (default: er_at_optimal). They see what they missed after they
+    submit. FOLDER gets one run per person.
 
     \b
     Examples:
@@ -62,7 +63,7 @@ def view(
             from evidencebench.pages.app.find import make_finding_app  # noqa: PLC0415 - an extra
 
             app = make_finding_app(make_system(DEFAULT_FINDER), address=address)
-            serve(app, "finding evidence in papers of your own")
+            serve(app, "finding evidence in your own papers")
             return
         from evidencebench.pages.app.search import BackgroundScan  # noqa: PLC0415 - beside what shows it
         from evidencebench.pages.app.viewer import make_app  # noqa: PLC0415 - an extra
@@ -75,7 +76,7 @@ def view(
         viewed = viewer_data_of(runs, dataset, shown_tasks, rules=rules, exchanges=exchanges)
         if folder is not None:
             picking = opened.enter_context(closing(pick_tasks(viewed, folder, shown_tasks[0], limit=limit)))
-            serve(picking.make_app(address), f"people pick in {printable(viewed.title)}")
+            serve(picking.make_app(address), f"people select sentences in {printable(viewed.title)}")
         else:
             scan = opened.enter_context(closing(BackgroundScan(viewed)))
             scan.start()

@@ -223,12 +223,12 @@ _STATISTICS = (
     ("instances without Results aspects", "n_without_results", "3 of 133"),
     ("aspects without a sentence", "n_uncoverable_aspects", ""),
 )
-_PARTIAL = "**This data set is partial**: drafts that had not come through all steps on that day are not in it."
-_CUT = "The files of the steps before '{}' were not at hand, so that what they dropped is not counted."
-_REPLIES = "Models and prompts that the parts of the instances come from:"
-_REPLIES_NONE = "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
-_AGAINST = "Left out is what is in other data sets, by a paper's id or text or by the hypothesis:"
-_AGAINST_NONE = "The data set was not compared with others: its papers may be in them."
+_PARTIAL = "**This data set is partial**: drafts that had not passed all steps on that day are not in it."
+_CUT = "The files of the steps before '{}' were missing, so what they dropped is not counted."
+_REPLIES = "Models and prompts that wrote the parts of the instances:"
+_REPLIES_NONE = "The drafts name no reply of a model: how the texts and labels were made is **TO FILL IN**."
+_AGAINST = "Instances whose paper (by id or text) or hypothesis is in one of these data sets are left out:"
+_AGAINST_NONE = "The data set was not compared with others, which may contain its papers."
 
 
 def datasheet(
@@ -268,7 +268,7 @@ def datasheet(
             parts[f"judge, round {number}{at_once}{again}", judged.model, judged.prompt] += 1
     columns = ("part", "model", "prompt (SHA-256)", "instances")
     replies = _table(columns, ((*where, prompt[:12], n) for (*where, prompt), n in parts.items()))
-    edits = "People corrected what steps had made: " + ", ".join(f"{step} of {n:,}" for step, n in edited.items())
+    edits = "People corrected the output of these steps: " + ", ".join(f"{step} of {n:,}" for step, n in edited.items())
     at_hand = papers_in(papers).papers
     licences = Counter(sorted(at_hand[file].licence if file in at_hand else UNKNOWN for file in paper_files))
     noise = estimate_noise(map(last.__getitem__, ids), marked_aspects(last.path.parent))
@@ -282,7 +282,7 @@ def datasheet(
         "reviews": counted(len(reviews - {""}), "review"),
         "partial": _PARTIAL if report.is_partial else "",
         "splits": _table(
-            ("split", "instances", "papers", "reviews", "wanted %", "reached %"),
+            ("split", "instances", "papers", "reviews", "target %", "actual %"),
             (
                 (split, count.n_instances, count.n_papers, count.n_reviews, 100 * count.wanted, 100 * count.reached)
                 for split, count in report.splits.items()
@@ -303,9 +303,9 @@ def datasheet(
             f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
             for (window, overlap), n in sorted(windows.items())
         ),
-        "unproven": f", but for {counted(len(unproven), 'instance')} without a proof" if unproven else "",
+        "unproven": f", except for {counted(len(unproven), 'instance')} without a proof" if unproven else "",
         "noise": printable(f"{noise.text}{f' **Doubtful**: {noise.warning}.' if noise.warning else ''}"),
-        "edits": edits if edited else "No person changed what the steps had made",
+        "edits": edits if edited else "No person changed the output of the steps",
         "n_aspects": f"{n_aspects:,}",
         "apart": "paper and no review" if settings.split_by == "both" else "paper",
         "seed": settings.seed,

@@ -41,7 +41,7 @@ class AuditedRun(NamedTuple):
 
     recalls: Floats
     losses: Floats  # what coverable misses take from them
-    clusters: Sequence[str]  # its paper or review
+    clusters: Sequence[str]  # its review or paper
 
 
 class AuditedMiss(NamedTuple):
@@ -176,8 +176,9 @@ def limit_of(instance: Instance, aspect: str, task: Task, selection: Selection) 
         return ""
     if own < most <= with_aspect:
         return ""
-    of_all = f"{counted(budget, 'sentence')} can hold at most {most} of {counted(coverage.n_aspects, 'aspect')}"
-    return f"{of_all}, {'as many as these do' if own == most else f'and {with_aspect} with this one among them'}."
+    of_all = f"{counted(budget, 'sentence')} can cover at most {most} of {counted(coverage.n_aspects, 'aspect')}"
+    as_good = "as many as the selected ones do" if own == most else f"and {with_aspect} with this aspect among them"
+    return f"{of_all}, {as_good}."
 
 
 def sample_misses(

@@ -100,13 +100,13 @@ def filter_drafts(
 
 
 _REMEDIES = {  # reason -> what to do where nothing is kept; the first counts
-    NOT_AT_HAND: "`construct run CONFIG --fetch` gets those that are free",
+    NOT_AT_HAND: "`construct run CONFIG --fetch` downloads open-access ones",
     REVIEW_LICENCE: "see `licences` of the configuration",
     PAPER_LICENCE: "see `licences` of the configuration",
-    SEVERAL_PAPERS: "take reviews that tell of each study by itself, or a `table` of summaries",
-    NO_REPLY: "read some, as `construct show` has them; another model may do",
-    UNJUDGED: "raise `max_tokens` where replies are cut off, or take another model",
-    TOO_FEW: "read some, as `construct show` has them, or lower `least_covered`",
+    SEVERAL_PAPERS: "use reviews that describe each study by itself, or a `table` of summaries",
+    NO_REPLY: "read some with `construct show`; another model may help",
+    UNJUDGED: "raise `max_tokens` where replies are cut off, or use another model",
+    TOO_FEW: "read some with `construct show`, or lower `least_covered`",
 }
 
 
@@ -126,7 +126,7 @@ def explained(last: DraftFile, assembly: Counter[str] | None = None) -> tuple[st
             told = f"{counted(n_reviews, 'review')}: {counted(n_found, 'passage')} of one paper"
         told = f"{file.header.step}: {told}, {n_kept:,} kept"
         if not file.marks:
-            told = f"{file.header.step}: no passage that cites a paper, of which a review speaks with a mark like [7]"
+            told = f"{file.header.step}: no passage that cites a paper with a mark like [7]"
         n_unreadable = len(file.header.unreadable_papers)
         if n_unreadable:
             told += f"; {counted(n_unreadable, 'file')} of papers cannot be read"

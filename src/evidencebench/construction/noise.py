@@ -38,7 +38,7 @@ _TILTS = (0.0, *0.06 * 2.0 ** np.arange(17))
 _NEAR = 0.05  # a fit whose likelihood is lower by so little is as good
 _TAIL = (1 + DEFAULT_LEVEL) / 2
 _ASK_AGAIN = "Asking doubtful sentences again would narrow the intervals."
-_ONLY_OTHERS = "Errors that it makes every time are seen only by people, or by a second model on a sample."
+_ONLY_OTHERS = "Only people, or a second model on a sample, can see errors that it makes every time."
 
 
 class MarkedAspect(NamedTuple):
@@ -91,7 +91,7 @@ class LabelNoise:
             elif self.takes_all:
                 why = "most sentences are labelled"
             elif self.is_steady:
-                why = f"{first} says the same each time, and so would a model that makes its errors every time"
+                why = f"{first} says the same each time, which does not show errors that it makes every time"
             said = [f"How many labels are right is not known: {why}."]
             if self.n_labels:
                 said.append(_ONLY_OTHERS)
@@ -99,17 +99,22 @@ class LabelNoise:
             is_known = self.n_marked or self.tells_always  # else the middle of an interval says nothing
             shares = (self.precision, self.recall)
             right, found = (share and (str(share) if is_known else share.ends) for share in shares)
-            held = f"; they hold {found} of the sources" if found else ""
+            held = f"; they include {found} of the source sentences" if found else ""
             said = [f"Of {counted(self.n_labels, 'label')}, an estimated {right} are right{held}."]
             if self.n_marked:
-                said.append(f"By people, who marked {counted(self.n_marked, 'aspect')} and are taken to be right.")
+                said.append(
+                    f"Estimated from people's answers on {counted(self.n_marked, 'aspect')}, taken to be right."
+                )
             elif self.tells_always:
-                said.append(f"By what {first} and {' and '.join(others)} said; errors that both make are not seen.")
+                said.append(f"Estimated from {first} and {' and '.join(others)}; errors that both make are not seen.")
             else:
-                said.append(f"By how {first} contradicts itself, if at most half of its errors are made every time.")
+                said.append(
+                    f"Estimated from how often {first} contradicts itself, if at most half of its errors are made "
+                    "every time."
+                )
                 cases = (self.precision_if_errors_differ, self.precision_if_half_stay)
                 anew, half = (f"{100 * (case or 0):.0f} %" for case in cases)
-                case = f"About {anew} are right if it errs anew each time, about {half} if half of its errors stay."
+                case = f"About {anew} are right if its errors are random, {half} if half are made every time."
                 said += [case if self.is_asked_again else _ASK_AGAIN, _ONLY_OTHERS]
         if self.n_unread:
             said.append(f"{self.n_unread:,} of {counted(self.n_windows, 'window')} could not be read.")
@@ -122,7 +127,7 @@ class LabelNoise:
         if self.n_unread > MOST_UNREAD * self.n_windows:
             return f"replies on {self.n_unread:,} of {counted(self.n_windows, 'window')} could not be read"
         if self.takes_all:
-            return "most sentences are labelled as sources of every aspect, so that the labels say nothing"
+            return "most sentences are labelled as sources of every aspect, so the labels say nothing"
         known = self.precision.mean if self.precision and (self.n_marked or self.tells_always) else None
         right = self.precision_if_errors_differ if self.precision and known is None else known
         if right is not None and right < GOOD_PRECISION:

@@ -25,7 +25,7 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GreedyOracle:
-    """Greedy set cover: the sentence that adds most aspects next. On papers almost as good as the optimum."""
+    """Greedy set cover: next the sentence that adds most aspects. On real papers almost as good as the optimum."""
 
     traits: ClassVar[Traits] = Traits(reads_brief=True, reads_hypothesis=False, selects=True, knows_labels=True)
 

@@ -75,7 +75,7 @@ def with_hypothesis(instance: Instance, hypotheses: Mapping[str, str] | None) ->
 QUERY_CONTROLS: Mapping[ControlName, str] = MappingProxyType(
     {
         "wrong_hypothesis": "another paper's hypothesis",
-        "two_papers": "another paper's sentences before or behind the own ones",
+        "two_papers": "a distractor paper's sentences before or after its own",
         "negated": "the hypothesis negated, from a file",
         "paraphrased": "the hypothesis in other words, from a file",
         "shuffled_words": "the words of the hypothesis in another order",

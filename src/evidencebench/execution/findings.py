@@ -159,24 +159,26 @@ def message(finding: Finding) -> str:
     """Return what a reader should know of a finding besides its lines; empty where there is nothing."""
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
-    units = counted(len(paper.units), "row, caption or note", "rows, captions or notes")
+    units = counted(len(paper.units), "table row, caption or note", "table rows, captions or notes")
     read = counted(len(paper.sentences), "sentence")
     if words:
         listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-        rows = f", nor in the {units}," if paper.units else ""
+        rows = f" and {units}" if paper.units else ""
         parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read}{rows} read.")
     elif finding.verdict is PaperVerdict.NONE:
-        parts.append(f"Read: {read}{f', {units}' if paper.units else ''}.")
+        parts.append(f"Read: {read}{f' and {units}' if paper.units else ''}.")
     if parts:
-        how_sure = ", as far as a PDF shows what it is" if paper.format == "PDF" else ""
+        how_sure = " (as far as a PDF shows)" if paper.format == "PDF" else ""
         parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")
     if not finding.evidence and finding.verdict is None:
-        parts.append("No sentence was named as evidence.")
+        parts.append("The system named no sentence as evidence.")
     is_unsure = finding.verdict is PaperVerdict.UNSURE and finding.evidence
     if is_unsure and len(paper.sentences) < _SHORT:
-        parts.append(f"A whole paper says more than the {read} read.")
+        parts.append(
+            f"Only {read} {'was' if len(paper.sentences) == 1 else 'were'} read; the whole paper may say more."
+        )
     if finding.evidence and finding.right_first is not None and finding.right_first < _OFTEN_RIGHT:
-        parts.append(f"Of questions of this kind, the first line answers {chance_text(finding.right_first)}.")
+        parts.append(f"The first line answers {chance_text(finding.right_first)} questions of this kind.")
     return " ".join([*parts, *paper.warnings])
 
 

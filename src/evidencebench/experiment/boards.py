@@ -28,7 +28,7 @@ from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns
 from evidencebench.scoring.significance import ALPHA, percent
 from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
-UNTESTED = "no test: scores differ on no paper, or on too few to be significant"
+UNTESTED = "no test: too few papers differ"
 Uncertainty = Literal["interval", "error", "epochs", "none"]
 
 
@@ -70,7 +70,7 @@ _SYSTEM: Column[Standing] = Column(
 def _notes(board: Board) -> list[str]:
     rows = board.standings
     notes = {
-        "* a control, computed here; oracle knows the answers: the ceiling, unranked": any(
+        "* a baseline, computed here; oracle knows the labels: the ceiling, unranked": any(
             row.is_control for row in rows
         ),
         f"† {TRAINED_ON_IT}": any(row.trained_on_it for row in rows),
@@ -115,7 +115,7 @@ def _published_table(tasks: Sequence[str], dataset: Dataset) -> Table:
     results = [row for row in PUBLISHED if any(task in row.percents for task in tasks)]
     results.sort(key=lambda row: -row.percents.get(tasks[0], -1.0))
     rows: list[list[Cell]] = [[row.name, *(row.percents.get(task) for task in tasks)] for row in results]
-    another = ": ANOTHER split than yours, not comparable row by row"
+    another = ": ANOTHER split than yours, so rows are not comparable"
     which = ", which is this data" if _is_official_test(dataset) else another
     title = f"Published figures in % (arXiv:2504.18736),\non the official test split{which}"
     return Table(title=title, columns=["system, strategy", *tasks], rows=rows)
@@ -152,9 +152,12 @@ def paper_result(
     )
 
 
+_SORTS = {"run": "", "control": " (baseline)", "ceiling": " (ceiling)"}
+
+
 def _columns(table: SystemsTable, uncertainty: str) -> list[Column[SystemRow]]:
     def shown_name(row: SystemRow) -> str:
-        return f"{row.name}{'' if row.sort == 'run' else f' ({row.sort})'}{' †' if row.trained_on_it else ''}"
+        return f"{row.name}{_SORTS[row.sort]}{' †' if row.trained_on_it else ''}"
 
     columns: list[Column[SystemRow]] = [
         Column("system", "system", lambda row: row.name, shown_name),
@@ -246,16 +249,16 @@ def _caption(
     ]
     if table.reference is not None and table.holm:
         to = "the best" if table.reference == BEST else table.reference
-        sentences.append(f"* differs from {to} (p < {ALPHA}, {resampling.test_name} by {unit}, {table.holm}).")
+        sentences.append(f"* differs from {to} (p < {ALPHA}, {resampling.test_name} over {unit}s, {table.holm}).")
     if any(cell.wrong_hypothesis for row in table.rows for cell in row.cells.values()):
-        sentences.append("Wrong: asked another paper's hypothesis, with p of the difference (Holm over the runs).")
+        sentences.append("Wrong: with another paper's hypothesis, and p of the difference (Holm over the runs).")
     else:
         sentences.append(f"With another paper's hypothesis: {NOT_MEASURED}.")
     sentences += [f"{name} {sameness}." for name, sameness in table.same.items()]
     if any(row.trained_on_it for row in table.rows):
         sentences.append(f"† {TRAINED_ON_IT}: neither the best nor tested.")
     if any(row.sort == "ceiling" for row in table.rows):
-        sentences.append("The ceiling knows the answers.")
+        sentences.append("The ceiling knows the labels.")
     if has_published:
         sentences.append("‡ published figures (arXiv:2504.18736), on the official test split.")
     return " ".join(sentences)

@@ -1,7 +1,7 @@
 """By how much systems differ, pair by pair, and whether they use the hypothesis."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import combinations, count, groupby, product
 from string import ascii_uppercase
@@ -82,7 +82,7 @@ def _matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str], measu
     names = ("".join(letters) for length in count(1) for letters in product(ascii_uppercase, repeat=length))
     letters = dict(zip(labels, names, strict=False))  # A, B, ..., Z, AA, AB, ...
     tables = []
-    notes = [f"* p below {ALPHA} by {test}, {holm_text(compared)}", *([_SEEN] if trained_on_it else [])]
+    notes = [f"* p < {ALPHA}, {test}, {holm_text(compared)}", *([_SEEN] if trained_on_it else [])]
     for task in dict.fromkeys(pair.comparison.task.name for pair in compared):
         differences: dict[tuple[str, str], str] = {}
         means: dict[str, float] = {}
@@ -195,11 +195,17 @@ def control_result(
     )
 
 
+_SHORT = {"wrong hypothesis": "wrong", "shuffled words": "shuffled"}
+
+
 def _control_table(control: str, task: str, members: Sequence[ControlResult], label: str) -> Table:
-    columns, title = _CONTROL_READERS, f"{control}, {task}: {label} in %"
+    kind = control.partition("=")[0].partition(":")[0].replace("_", " ")
+    heads = {OWN: "original", "changed": _SHORT.get(kind, kind)}
+    columns = [replace(column, heading=heads.get(column.heading, column.heading)) for column in _CONTROL_READERS]
+    title = f"{control}, {task}: {label} in %"
     if distractor := members[0].distractor:
         columns = [*columns, _distractor_column("selection", "distractor, %")]
-        title = f"{title}; of all sentences, {100 * distractor.sentences.mean:.1f} % are the distractor's"
+        title = f"{title}; {100 * distractor.sentences.mean:.1f} % of all sentences are the distractor's"
     untested = "* not tested: too few papers differ"
     notes = [untested] if any(result.adjusted is None for result in members) else []
     meaning = "If score and selection barely change, the system is not using the hypothesis."
@@ -222,7 +228,7 @@ def _control_fields(result: ControlResult) -> dict[str, Any]:
 _CONTROL_COLUMNS: dict[str, Column[ControlResult]] = _comparison_columns(
     lambda result: result.comparison,
     (OWN, "changed"),
-    difference="own - changed",
+    difference="difference",
     p_holm=lambda result: result.p_value,
     p_text=lambda result: "*" if result.adjusted is None else p_text(result.adjusted),
 )

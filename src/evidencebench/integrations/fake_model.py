@@ -18,7 +18,7 @@ from evidencebench.query import AspectScope
 
 BEHAVIOURS = {
     "oracle": "the best selection, by the labels",
-    "lead": "the first that are shown; equal scores; paper order",
+    "lead": "the first sentences shown; equal scores; paper order",
     "wrong_format": "prose without a list",
     "refuses": "a refusal",
 }

@@ -141,7 +141,7 @@ class ShownConstruction:
         rows = [self._shown(step, draft)[0] for step, draft in drafts]
         noise = self.noise or estimate_noise((draft for _, draft in drafts), marked_aspects(self.work))
         n, states = Counter(row.state for row in rows), get_args(State)
-        said = f"{counted(len(rows), 'draft')}: {n['kept'] + n['doubtful']:,} go on"
+        said = f"{counted(len(rows), 'draft')}: {n['kept'] + n['doubtful']:,} kept"
         if n["doubtful"]:
             said += f", votes are split on sentences of {n['doubtful']:,} of them"
         if n["dropped"]:
@@ -210,7 +210,7 @@ class ShownConstruction:
 
     def _paper_of(self, draft: Draft) -> tuple[PaperRecord | None, str]:
         if self.papers is None:
-            return None, "The folder of papers is not known: give it with --papers."
+            return None, "The folder of papers is not known: name it with --papers."
         try:
             paper, sha256 = self.papers.paper_of(draft)
             record = paper_of(0, paper.query_for(draft.hypothesis or draft.id))
@@ -218,7 +218,7 @@ class ShownConstruction:
             return None, f"The paper cannot be shown: {without_folders(str(error))}."
         is_other = draft.judging is not None and draft.judging.paper_sha256 != sha256
         if is_other:
-            return record, "The paper's file changed since it was judged: marks may stand in wrong places."
+            return record, "The paper's file has changed since it was judged, so marks may be in the wrong places."
         return record, ""
 
     def _cost(self, keys: set[str]) -> str:
@@ -237,7 +237,7 @@ class ShownConstruction:
         if len(costs) < len(keys):
             told += f"; {len(keys) - len(costs):,} replies are not stored here"
         if len(known) < len(costs):
-            told += f"; of {len(costs) - len(known):,} the price is not known"
+            told += f"; of {len(costs) - len(known):,} the price is unknown"
         return told
 
 

@@ -11,7 +11,7 @@ from evidencebench.wording import counted
 def disagreements_page(disagreements: Sequence[Disagreement], *, title: str) -> str:
     by_pattern: dict[str, dict[str, list[Disagreement]]] = {}  # who marked and who did not -> task
     for one in disagreements:
-        pattern = f"marked by {', '.join(one.marked_by)}; not by {', '.join(one.not_marked_by)}"
+        pattern = f"selected by {', '.join(one.marked_by)}; not by {', '.join(one.not_marked_by)}"
         by_pattern.setdefault(pattern, {}).setdefault(one.task, []).append(one)
     contents, sections = [], []
     for number, (pattern, by_task) in enumerate(by_pattern.items()):
@@ -26,7 +26,11 @@ def disagreements_page(disagreements: Sequence[Disagreement], *, title: str) -> 
         "main",
         None,
         node("h1", {"dir": "auto"}, title),
-        node("p", None, f"{counted(len(disagreements), 'judgment')} on which raters differ, by who marked them:"),
+        node(
+            "p",
+            None,
+            f"{counted(len(disagreements), 'judgment')} on which raters differ, by who selected the sentence:",
+        ),
         node("ul", None, *contents),
         *sections,
     )

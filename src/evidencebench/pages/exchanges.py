@@ -29,21 +29,21 @@ def stored_exchanges(dataset: Dataset, folder: Path | None) -> Iterator[Exchange
 
 def _asked_record(dataset: Dataset, replies: ReplyCache, run: RunFile, instance_id: str, task: Task) -> AskedRecord:
     if not requests_can_be_made(run):
-        return AskedRecord(note="The requests of this system are not made again here; see “evidencebench llm show”.")
+        return AskedRecord(note="The requests of this system are not rebuilt here; see “evidencebench llm show”.")
     try:
         exchanges = exchanges_of(run, dataset, instance_id, cache=replies, tasks=[task])
         changed = changed_since(run)
     except EvidenceBenchError:  # its message may name files of this machine
-        return AskedRecord(note="The requests cannot be made again; “evidencebench llm show” says why.")
+        return AskedRecord(note="The requests cannot be rebuilt; “evidencebench llm show” says why.")
     n_lacking = sum(exchange.replayed.reply is None for exchange in exchanges)
     notes = []
     if not exchanges:
-        notes.append("Nobody was asked: the task wants no sentence of this paper.")
+        notes.append("No request was sent: the task needs no sentence of this paper.")
     if n_lacking:
         why = "prompts have changed since" if changed else "it was removed, was made elsewhere, or the request failed"
         notes.append(
             f"The reply to {counted(n_lacking, 'request')} is not stored on this machine: {why}. "
-            "What was asked behind it cannot be told."
+            "Later requests are not known."
         )
     return AskedRecord(requests=tuple(_requests(exchanges)), note=" ".join(notes))
 

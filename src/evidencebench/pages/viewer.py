@@ -122,7 +122,7 @@ class ViewerData:
             # Labels stand in addresses and head columns, so they are distinct: a control may have that of a run.
             label = shown.record.label
             while label in records:
-                label += " (control)"
+                label += " (baseline)"
             records[label] = msgspec.structs.replace(shown.record, label=label)
         short = shortened_apart(records)
         return Overview(
@@ -217,7 +217,7 @@ class ViewerData:
     def asked(self, instance_id: str, system: int, task: int) -> AskedRecord:
         shown = self.systems[system]
         if shown.run is None or not shown.record.asks_model or self.exchanges is None:
-            return AskedRecord(note="This system asks no language model, or its requests cannot be shown.")
+            return AskedRecord(note="This system uses no language model, or its requests cannot be shown.")
         return self.exchanges(shown.run, instance_id, self.tasks[task])
 
     def _cases(self, instance: Instance) -> list[tuple[Task, Case | None]]:

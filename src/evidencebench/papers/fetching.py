@@ -85,7 +85,7 @@ class EuropePmc:
             return found
         why = "it is not open access; Europe PMC hands out the full text of open-access papers only"
         if not in_pmc:
-            why = "it is not in PubMed Central, so that Europe PMC has no full text of it"
+            why = "it is not in PubMed Central, so Europe PMC has no full text"
         raise DownloadError(f"{wanted}: {why if papers else 'Europe PMC knows no such paper; check the id'}")
 
     def full_text(self, pmcid: str) -> bytes:

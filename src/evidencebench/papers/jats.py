@@ -201,7 +201,7 @@ class UnitReader(UnitWriter):
         self, blocks: list[Block], loss: Loss, *, name: str, file_format: str, title: str, ids: Mapping[str, str]
     ) -> Paper:
         """Return the paper of blocks, and of the units so far."""
-        told = f"{len(self.units):,} rows of tables, captions and notes are searched, and no more of them."
+        told = f"Only the first {len(self.units):,} table rows, captions and notes are searched."
         return paper_of(
             blocks,
             name=name,

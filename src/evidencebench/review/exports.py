@@ -59,9 +59,7 @@ class Quotation(NamedTuple):
     @property
     def where(self) -> str:
         if self.sentence is None:
-            return ", ".join(
-                filter(None, (self.unit, "not in the file as it is now", self.by and f"accepted by {self.by}"))
-            )
+            return ", ".join(filter(None, (self.unit, "no longer in the file", self.by and f"accepted by {self.by}")))
         page = None if self.place.page is None else f"page {self.place.page}"
         section = "" if self.unit else " > ".join(self.place.section)
         return ", ".join(filter(None, (self.unit, page, section, self.by and f"accepted by {self.by}")))
@@ -253,7 +251,7 @@ def _docx(table: ReviewTable) -> Exported:
         of_question = [row for row in rows if row.cell.question == question]
         document.add_heading(printable(f"{number}. {question.text}"), 1)
         if not of_question:
-            document.add_paragraph("Nothing was decided yet.")
+            document.add_paragraph("Nothing has been decided yet.")
         for row in of_question:
             paragraph, year = document.add_paragraph(), row.cell.paper.read and row.cell.paper.read.year
             paragraph.add_run(printable(f"{row.cell.title}{f' ({year})' if year else ''}")).bold = True
@@ -280,7 +278,7 @@ def _pdfs(table: ReviewTable) -> Exported:
             if not any(row.quotations() for row in rows):
                 continue
             if not (paper.read and paper.read.is_pdf):
-                told.append(f"{paper.file}: not marked: it is no PDF")
+                told.append(f"{paper.file}: not marked: not a PDF")
                 continue
             marks = [mark for row in rows for mark in _highlights(row, colours[row.cell.question.text])]
             try:

@@ -17,7 +17,7 @@ _OF_OWN_CODE = {"AnswerError", "OutOfRangeError", "ProgramError", "WorkerError"}
 
 _LONGEST = 1000  # characters of an error; a run of others may hold any number
 
-TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"
+TRAINED_ON_IT = "trained on this data, so its scores say nothing about other papers"
 
 
 def failure_kind(error: str) -> str:
@@ -53,7 +53,7 @@ def failed_warnings(
 
 
 def repeats_warnings(system: str, n: int) -> list[EvidenceWarning]:
-    text = f"{counted(n, 'sentence')} named again, and removed"
+    text = f"{counted(n, 'repeated sentence')} removed"
     return [EvidenceWarning(system, "repeats", text, n)] if n else []
 
 
@@ -63,7 +63,7 @@ def short_warnings(system: str, ends: Sequence[tuple[int, int]], n_all: int, tas
         return []
     text = (
         "rank too few sentences, the first {} of {}; give every sentence a score (rank_by_score(scores, query) checks "
-        "it), or say Traits(selects=True)"
+        "this), or declare Traits(selects=True)"
     ).format(*ends[0])
     return [answers_warning(system, "short rankings", text, len(ends), n_all=n_all, task=task)]
 
@@ -77,7 +77,9 @@ def answers_warning(system: str, kind: str, text: str, n: int, *, n_all: int, ta
 def system_warnings(system: str, *, reads_labels: bool, trained_on_it: bool) -> list[EvidenceWarning]:
     rows = []
     if reads_labels:
-        rows.append(EvidenceWarning(system, "labels read", "knows the labels, so its score is no system's"))
+        rows.append(
+            EvidenceWarning(system, "labels read", "reads the labels, so its score is not that of a real system")
+        )
     if trained_on_it:
         text = f"{TRAINED_ON_IT}; score it on data that it was not trained on"
         rows.append(EvidenceWarning(system, "trained on this data", text))

@@ -275,13 +275,13 @@ def compare_pairs(
 
 
 def holm_text(pairs: Iterable[Pair[Name]]) -> str:
-    """Return over what the p-values of pairs are adjusted, such as ``Holm over 3 pairs of runs a task``."""
+    """Return over what the p-values of pairs are adjusted, such as ``Holm over 3 pairs of runs per task``."""
     sizes: dict[bool, set[int]] = {False: set(), True: set()}
     for pair in pairs:
         sizes[pair.is_apart] |= set() if pair.adjusted is None else {pair.adjusted.n_tests}
     runs, apart = (" to ".join(map(str, sorted({min(n), max(n)}))) if n else "" for n in sizes.values())
-    text = f"Holm over {runs or 'no'} {'pair' if runs == '1' else 'pairs'} of runs a task"
-    return f"{text}; over {apart} with a control" if apart else text
+    text = f"Holm over {runs or 'no'} {'pair' if runs == '1' else 'pairs'} of runs per task"
+    return f"{text}; over {apart} with a baseline" if apart else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,7 +312,14 @@ class ControlResult:
         return one_line(self, f"{self.system}, {self.control}, {self.comparison!r}")
 
 
-Use = Literal["reads it", "misled by it", "changes, no gain shown", "changes little", "cannot", "too few papers"]
+Use = Literal[
+    "uses it",
+    "does worse with it",
+    "selection changes, no gain shown",
+    "selection changes little",
+    "does not use it",
+    "too few papers",
+]
 
 USES: tuple[Use, ...] = get_args(Use)
 
@@ -322,17 +329,17 @@ MOST_CHANGED = 0.5  # where the overlap of the selections is surely above it, a 
 def use_of_hypothesis(result: ControlResult) -> Use:
     """Return what a wrong hypothesis shows of a system.
 
-    ``reads it`` is a word on recall, since a change of selections is evidence only where the same question has the same
-    answer each time. ``changes, no gain shown`` is no proof that there is none: its interval says how large it may be.
+    ``uses it`` is about recall: a changed selection is evidence only where the same question always gets the same
+    answer. ``selection changes, no gain shown`` is no proof of no gain: its interval says how large that may be.
     """
     overlap, difference = result.comparison.overlap, result.comparison.test.difference
     if result.adjusted is not None and result.adjusted.is_significant:
-        return "reads it" if difference.mean > 0 else "misled by it"
+        return "uses it" if difference.mean > 0 else "does worse with it"
     if overlap is None or overlap.mean >= 1:
-        return "cannot"
+        return "does not use it"
     if overlap.low is None:
         return "too few papers"
-    return "changes little" if overlap.low > MOST_CHANGED else "changes, no gain shown"
+    return "selection changes little" if overlap.low > MOST_CHANGED else "selection changes, no gain shown"
 
 
 def control_results(

@@ -34,23 +34,23 @@ _ALL = (
         system=RandomControl(),
         short_name="random",
         letter="r",
-        meaning="sentences at random, exactly in expectation",
+        meaning="random sentences (the exact expectation)",
         is_shown_in_papers=False,  # it selects every sentence with a small probability, which cannot be shown
     ),
-    Control(name="lead", system=Lead(), short_name="lead", letter="l", meaning="the paper from its start"),
+    Control(name="lead", system=Lead(), short_name="lead", letter="l", meaning="the first sentences of the paper"),
     Control(
         name="abstract_backwards",
         system=AbstractBackwards(),
-        short_name="abstr_back",
+        short_name="abstract",
         letter="a",
-        meaning="the abstract from its end",
+        meaning="the abstract, last sentence first",
     ),
     Control(
         name="oracle",
         system=Oracle(),
         short_name="ceiling",
         letter="^",
-        meaning="knows the labels, so it is the ceiling",
+        meaning="the ceiling: the best selection, by the labels",
     ),
 )
 CONTROLS: Mapping[str, Control] = MappingProxyType({control.name: control for control in _ALL})

@@ -121,8 +121,8 @@ COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn("", "ranks", lambda row: row.rank_text, page_heading="ranks"),
     BoardColumn("rank_best", "", lambda row: row.rank and row.rank[0]),
     BoardColumn("rank_worst", "", lambda row: row.rank and row.rank[1]),
-    BoardColumn("n", "n", attrgetter("n"), page_heading="papers"),
-    BoardColumn("", "", lambda row: row.recall.n_clusters, page_heading="reviews or texts"),
+    BoardColumn("n", "n", attrgetter("n"), page_heading="instances"),
+    BoardColumn("", "", lambda row: row.recall.n_clusters, page_heading="reviews or papers"),
     BoardColumn(
         "wrong_hypothesis",
         "wrong hypothesis",

@@ -178,7 +178,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
             Measure(
                 name="regret",
                 of=lambda outcome: outcome.ceiling - _recall(outcome),
-                label="regret",
+                label="gap",
                 formula="ceiling - recall",
             ),
             Measure(name="ceiling", of=lambda outcome: outcome.ceiling, label="ceiling", in_tables=False),

@@ -30,13 +30,13 @@ _LEAST_ALIKE = 3
 # Ties in fewer answers are chance: BM25 has some.
 _MANY_TIES = 0.2
 
-_TIES = "have equal scores at the cut, where their order decides; --set ties=expected takes the mean of all orders"
+_TIES = "have equal scores at the budget, so their order decides; --set ties=expected takes the mean over all orders"
 _LOOK_RANKED = (
-    "are longer than what counts, and look like rankings, but are read as sets, whose order means nothing; where the "
-    'best stands first, give --set over-length=first, or write {"ranking": [...]} for each list (where it does not, '
+    "are longer than the budget and look like rankings, but are read as sets, whose order means nothing; if the best "
+    'sentence is first, use --set over-length=first, or write {"ranking": [...]} for each list (if not, '
     '{"set": [...]})'
 )
-_OVER_BUDGET = "are sets of more sentences than count; each scores the mean of its subsets"
+_OVER_BUDGET = "are sets of more sentences than the budget; each scores the mean over its subsets"
 
 
 def oddities(

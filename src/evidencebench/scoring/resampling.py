@@ -61,8 +61,8 @@ class Resampling:
 
     @property
     def test_name(self) -> str:
-        """What tables call the test: ``sign flips``, or the name of your own function."""
-        return "sign flips" if self.test is None else name_of(self.test)
+        """What tables call the test: ``sign-flip test``, or the name of your own function."""
+        return "sign-flip test" if self.test is None else name_of(self.test)
 
     def generator(self) -> np.random.Generator:
         """Return a new generator from the seed, so that every figure gets the same draws."""
@@ -74,7 +74,7 @@ DEFAULT_RESAMPLING = Resampling()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A mean over instances of ``n_clusters`` papers or reviews; the ends of its interval are None for a single one."""
+    """A mean over instances of ``n_clusters`` reviews or papers; the ends of its interval are None for a single one."""
 
     mean: float
     low: float | None
@@ -89,12 +89,12 @@ class Estimate:
     @property
     def alone(self) -> str:
         """What it is of where it has no interval: what is resampled is a review where the data names it, or a text."""
-        return "one paper" if self.n == 1 else "one review or text"
+        return "one instance" if self.n == 1 else "one review or paper"
 
     @property
     def extent(self) -> str:
-        clusters = counted(self.n_clusters, "review or text", "reviews or texts")
-        return f"{counted(self.n, 'paper')}{'' if self.n == self.n_clusters else f' of {clusters}'}"
+        clusters = counted(self.n_clusters, "review or paper", "reviews or papers")
+        return f"{counted(self.n, 'instance')}{'' if self.n == self.n_clusters else f' from {clusters}'}"
 
     @property
     def negated(self) -> "Estimate":

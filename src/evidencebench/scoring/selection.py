@@ -60,14 +60,14 @@ class RuleText(NamedTuple):
 RULE_TEXTS: Mapping[str, RuleText] = MappingProxyType(
     {
         "over_length": RuleText(
-            help="Unordered answers over budget: the exact mean over all subsets, or the first.",
+            help="Unordered answers over the budget: the exact mean over all subsets, or the first sentences.",
             choices={
                 "expected": "by its exact mean over all subsets of the budget's size",
                 "first": "by the sentences that it names first",
             },
         ),
         "ties": RuleText(
-            help="Equal scores at the cut: in the order given, or the exact mean over all orders.",
+            help="Equal scores at the budget: the order given, or the exact mean over all orders.",
             choices={"index": "as it orders them", "expected": "by the exact mean over all their orders"},
         ),
         "out_of_range": RuleText(

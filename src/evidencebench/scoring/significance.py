@@ -346,7 +346,7 @@ def percent(estimate: Estimate | None, alone: str | None = None) -> str:
     >>> percent(Estimate(mean=0.45, low=0.381, high=0.519, n=9, n_clusters=7))
     '45.0 [38.1, 51.9]'
     >>> percent(Estimate(mean=0.45, low=None, high=None, n=2, n_clusters=1))
-    '45.0 (one review or text)'
+    '45.0 (one review or paper)'
     """
     if estimate is None:
         return "-"

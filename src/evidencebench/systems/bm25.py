@@ -14,7 +14,7 @@ from evidencebench.systems.words import tokens, words_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BM25:
-    """Okapi BM25 as Lucene computes it, each paper a collection of its own.
+    """Okapi BM25 as Lucene computes it, with each paper as its own collection.
 
     The sentences of the paper are the documents. A term's rarity (IDF) is counted over them; no other paper is needed.
 

@@ -22,7 +22,7 @@ class RandomControl(_Blind):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead(_Blind):
-    """The paper from its beginning."""
+    """The first sentences of the paper, in order."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=tuple(range(len(query.sentences))))
@@ -30,7 +30,7 @@ class Lead(_Blind):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadNoHeadings(_Blind):
-    """The paper from its beginning, the headings last."""
+    """The first sentences of the paper, in order, with headings last."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT, Kind.BODY) + query.indices_of(Kind.HEADING))
@@ -38,7 +38,7 @@ class LeadNoHeadings(_Blind):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbstractFirst(_Blind):
-    """The abstract forwards, then the rest in paper order."""
+    """The abstract, then the rest in paper order."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT) + query.indices_of(Kind.HEADING, Kind.BODY))
@@ -46,7 +46,7 @@ class AbstractFirst(_Blind):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbstractBackwards(_Blind):
-    """The abstract backwards, conclusions and results first, then the rest in paper order."""
+    """The abstract, last sentence first (conclusions and results), then the rest in paper order."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT)[::-1] + query.indices_of(Kind.HEADING, Kind.BODY))
@@ -62,7 +62,7 @@ class Longest(_Blind):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MostDigits(_Blind):
-    """The sentences with the most digits, where results tend to stand."""
+    """The sentences with the most digits, which often report results."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return rank_by_score([sum(map(str.isdigit, sentence)) for sentence in query.sentences])

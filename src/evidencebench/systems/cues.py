@@ -45,7 +45,7 @@ _ANSWER_WEIGHTS = np.array([ANSWER_WEIGHTS[feature.name] for feature in _ANSWER_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cues:
-    """Place, wording, length and the hypothesis's words, weighed by hand; then an order that avoids repetition.
+    """Place, wording, length and the hypothesis's words, weighted by hand; then an order that avoids repetition.
 
     A sentence's score is exp(sum of its features, weighted by `WEIGHTS`). Sentences are chosen one by one, and a
     sentence loses score the more similar it is to those chosen before (see `discounted_order`). Nothing is fitted. The

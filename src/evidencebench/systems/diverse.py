@@ -149,7 +149,7 @@ class _Entries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diverse:
-    """Another system's answer, sentences like those before them moved back.
+    """Another system's answer, with sentences that are similar to earlier ones moved back.
 
     The system's scores are scaled to 0..1 within the paper; if it does not score every sentence, the negative places
     are its scores. Then the sentences are chosen one by one, see `discounted_order`. Similarity is the cosine of the

@@ -269,7 +269,7 @@ def asked_for(query: Query) -> Asks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finder:
-    """Finds what answers a hypothesis; where the data names no goal, as EvidenceBench, it follows the rules of `cues`.
+    """Sentences that answer a hypothesis; if the data names no goal, as in EvidenceBench, by the rules of `cues`.
 
     A goal is what is asked for: what answers the hypothesis, or what a reviewer would note of its study.
     Two models come with the package: one for effects in trials, one for any other question and paper. What stands

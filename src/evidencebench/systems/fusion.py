@@ -79,7 +79,7 @@ def standard_scores(scores: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fuse:
-    """Several systems' answers made one, by reciprocal ranks or standardised scores.
+    """Several systems' answers combined, by reciprocal ranks or standardised scores.
 
     Each sentence scores the weighted sum, over the systems, of
 

@@ -287,7 +287,7 @@ def _end_all(running: list[_Process]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exec:
-    """What a program answers, in any language, as lines of JSON: `exec:./my-program`. One process runs for each worker.
+    """A program in any language that answers in JSON Lines: `exec:./my-program`. One process runs for each worker.
 
     The program that does not answer in time is killed, the answer is failed, and the next query starts it anew.
     """

@@ -28,7 +28,7 @@ _MIN_TOKENS = 8  # for two texts and the marks around them
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerank:
-    """Another system's first sentences, ordered by a model that reads each with the hypothesis.
+    """Another system's first sentences, reordered by a model that reads each with the hypothesis.
 
     The model is a cross-encoder with one output, which is the score, without a sigmoid. Sentences behind the first
     ``top`` keep the other system's order, and so do sentences of equal scores. The answer has scores only if the model

@@ -17,7 +17,7 @@ def _join_tasks(tasks: Iterable[str | None]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """The answers in a file, as a system to fuse or reorder.
+    """The answers in a run file, to fuse or reorder.
 
     If the file lacks an answer, or its answer failed, this system's answer is a failure too. A file with one answer for
     each task answers only these tasks. A set without order stays without order.

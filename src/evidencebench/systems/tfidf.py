@@ -52,7 +52,7 @@ def _cosines(paper: SentenceWords, weighted: WeightedTerms, asked: Sequence[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TfIdfChar:
-    """Cosine of TF-IDF vectors of character n-grams within words, which survives inflection and misspelling."""
+    """Cosine of TF-IDF vectors of character n-grams within words, robust to inflection and misspelling."""
 
     shortest: int = 3  # the lengths of n-grams, in characters; a space is put before and after each word
     longest: int = 5

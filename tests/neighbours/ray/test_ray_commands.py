@@ -168,7 +168,7 @@ def test_after_ctrl_c_what_was_begun_is_finished_and_the_same_command_goes_on(
     assert "interrupted; finished work is kept" in err
     kept = count_answers(folder / "stopped.jsonl")
     assert kept == len((folder / "stopped").read_text().splitlines()) < 12
-    assert f"12 instances, {kept} of them already there" in command(line).out
+    assert f"12 instances, {kept} of them from earlier" in command(line).out
 
 
 def test_a_run_whose_worker_and_then_driver_are_killed_ends_as_if_nothing_was(
@@ -190,5 +190,5 @@ def test_a_run_whose_worker_and_then_driver_are_killed_ends_as_if_nothing_was(
     found = command(line)
     assert found.code == 0
     assert f"short rankings  {N_INSTANCES - kept} of {N_INSTANCES}\n" in found.err  # of this call
-    assert f"{N_INSTANCES} instances, {kept} of them already there; 0 answers failed" in found.out
+    assert f"{N_INSTANCES} instances, {kept} of them from earlier; 0 answers failed" in found.out
     assert lines_of(folder / "part.jsonl") == lines_of(folder / "whole.jsonl")

@@ -118,8 +118,8 @@ def test_two_annotators_differ_and_one_decides(
         page.get_by_role("link", name="Begin with the first").click()
         expect(page.locator(".pick-eyebrow")).to_contain_text("Dispute 1 of 1")
         expect(marked(page)).to_have_count(1)  # sentence 3, on which both agree
-        expect(page.get_by_label("Who marked sentence 2")).to_contain_text("Ada marked it")
-        expect(page.get_by_label("Who marked sentence 2")).to_contain_text("Bo did not")
+        expect(page.get_by_label("Who selected sentence 2")).to_contain_text("Ada selected it")
+        expect(page.get_by_label("Who selected sentence 2")).to_contain_text("Bo did not")
         expect(sentence(page, 3)).to_be_disabled()
         expect(sentence(page, 20)).to_be_hidden()  # far from any dispute
         page.keyboard.press("Escape")
@@ -150,11 +150,11 @@ def test_the_keyboard_alone_is_enough_and_a_reload_goes_on(
         page.keyboard.press("Enter")  # "Begin" has the focus
         expect(sentence(page, 0)).to_be_focused()
         done = page.get_by_role("button", name="Done")
-        expect(done).to_have_text("Done: no sentence holds it")
+        expect(done).to_have_text("Done: no sentence states it")
         for key in ("j", "j", "x", "ArrowDown", "Space", "k", "k", "x"):
             page.keyboard.press(key)
         expect(marked(page)).to_have_count(3)
-        expect(done).to_have_text("Done: 3 sentences marked")
+        expect(done).to_have_text("Done: 3 sentences selected")
         page.keyboard.press("u")
         page.keyboard.press("Control+z")
         expect(marked(page)).to_have_count(1)

@@ -151,14 +151,19 @@ def test_all_four_answers_are_on_the_first_screen_and_lead_to_their_places(new_p
     page = new_page(1440, 900)
     page.goto(address_of(report))
     answers = page.locator("#summary [data-task=er_at_5] .finding")
-    for question in ("Which system is best", "Does it read the hypothesis?", "What did all miss?", "Did each answer?"):
+    for question in (
+        "Which system is best",
+        "Does it use the hypothesis?",
+        "What did all systems miss?",
+        "failed or missing answers?",
+    ):
         box = box_of(answers.locator("dt", has_text=question))
         assert box["y"] + box["height"] <= 900
     for address in ("#pairs", "#hypotheses", "#failures"):
         answers.locator(f"a[href='{address}']").click()
         expect(page.locator(f"{address} h2")).to_be_in_viewport()
     answers.locator("a[href='#/missed']").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("What all missed")
+    expect(page.get_by_role("heading", level=1)).to_have_text("What all systems missed")
     n_missed = table_of(page)["All"]["no system"]
     expect(page.locator("#lists [role=status]").last).to_contain_text(f"{n_missed} of ")
     expect(entries(page)).to_have_count(min(n_missed, 50))
@@ -181,7 +186,7 @@ def test_all_four_answers_are_on_the_first_screen_and_lead_to_their_places(new_p
 
 def test_why_is_one_click_from_a_pair_and_a_number_lists_what_it_counts(page: Page, report: Path) -> None:
     page.goto(address_of(report, "#pairs?a=tied&b=lead"))
-    page.get_by_role("link", name="Why: the aspects that only A or only B finds").click()
+    page.get_by_role("link", name="Why: the aspects that only A or only B found").click()
     expect(page.locator("#lists").get_by_label("System A")).to_have_value("tied")
     counts = table_of(page)["Section: Results"]
     cell = page.locator("#lists tr", has_text="Section: Results").locator("a").first
@@ -205,7 +210,7 @@ def test_why_is_one_click_from_a_pair_and_a_number_lists_what_it_counts(page: Pa
     expect(page.locator("#lists .task-told")).to_have_text("This page has no group=x. This page has no a=nobody.")
     assert_accessible(page)
     page.goto(address_of(report, "#/papers?a=tied&b=lead"))
-    page.get_by_role("link", name="Aspects that only A or only B finds").click()
+    page.get_by_role("link", name="Aspects that only A or only B found").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Where A and B differ")
 
 
@@ -226,12 +231,12 @@ def test_replies_are_listed_filtered_and_lead_to_what_was_asked(page: Page, tmp_
     page.goto(address_of(tmp_path / "report.html", "#costs"))
     page.get_by_role("link", name="All replies").click()
     n = len(sample)
-    assert table_of(page)["All"] == {"answered": n - 2, "empty": 1, "no answer to be read": 1, "failed or missing": 0}
+    assert table_of(page)["All"] == {"answered": n - 2, "empty": 1, "no readable answer": 1, "failed or missing": 0}
     expect(entries(page)).to_have_count(min(n, 50))
     assert page.locator("#lists img, #lists pre b").count() == 0
     assert page.evaluate("window.owned") is None
     assert_accessible(page, 1280, 360)
-    page.locator("#lists").get_by_label("What became of it").select_option("no answer to be read")
+    page.locator("#lists").get_by_label("Outcome").select_option("no readable answer")
     expect(entries(page)).to_have_count(1)
     expect(entries(page)).to_contain_text("unparseable: no list")
     page.locator("#lists").get_by_label("Words").fill("answer: [1,")

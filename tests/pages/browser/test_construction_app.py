@@ -62,7 +62,7 @@ def edit(work: Path, step: str) -> Edit:
 def test_an_edit_is_kept_shown_and_what_to_run_is_said(draft: Page, work: Path) -> None:
     write(draft, "Edit the hypothesis", "Tea lowered 46 % <b>of it</b>.")
     expect(draft.locator("h1:visible")).to_have_text("Tea lowered 46 % <b>of it</b>.")
-    expect(draft.locator(".bench-told:visible")).to_contain_text("Look again: ")
+    expect(draft.locator(".bench-told:visible")).to_contain_text("Check this: ")
     expect(draft.get_by_text("Edited: hypothesis, by Ada, 2026-11-27 18:00")).to_be_visible()
     kept = edit(work, "hypotheses")
     assert (kept.hypothesis, kept.by) == ("Tea lowered 46 % <b>of it</b>.", "Ada")
@@ -74,7 +74,7 @@ def test_an_edit_is_kept_shown_and_what_to_run_is_said(draft: Page, work: Path) 
     assert_accessible(draft, 1280, 400)
     draft.locator(".row-link").first.click()
     assert_accessible(draft)
-    draft.get_by_role("button", name="Take back: Edited: hypothesis").click()
+    draft.get_by_role("button", name="Undo: Edited: hypothesis").click()
     expect(draft.locator("h1:visible")).to_have_text(f"Tea lowers pressure in {DOUBTFUL}.")
     assert (DOUBTFUL, "hypotheses") not in read_edits(work)
 
@@ -118,8 +118,8 @@ def test_a_draft_is_rejected_with_a_reason_and_taken_back(draft: Page, work: Pat
     write(draft, "Reject this draft", HOSTILE)
     expect(draft.locator(".bench-state")).to_contain_text("Dropped at “label-results”: rejected: <img")
     assert edit(work, "label-results").rejected.startswith("<img")
-    draft.get_by_role("button", name="Take back").click()
-    expect(draft.locator(".bench-state")).to_contain_text("Goes on.")
+    draft.get_by_role("button", name="Undo").click()
+    expect(draft.locator(".bench-state")).to_contain_text("Kept.")
 
 
 def test_an_edit_of_what_changed_meanwhile_is_refused_and_its_text_stays(

@@ -21,7 +21,7 @@ def _page_file(folder: Path, *, n_more: int = 0, most_papers: int = 5) -> Path:
 def test_the_answer_comes_first_and_each_draft_opens_to_its_votes(page: Page, tmp_path: Path) -> None:
     page.goto(address_of(_page_file(tmp_path)))
     expect(page.locator(".bench-answer")).to_have_text(
-        "3 drafts: 2 go on, votes are split on sentences of 1 of them; 1 dropped."
+        "3 drafts: 2 kept, votes are split on sentences of 1 of them; 1 dropped."
     )
     expect(page.get_by_role("row", name="hypotheses")).to_contain_text("1: no usable reply")
     rows = page.locator(".row-link")
@@ -64,7 +64,7 @@ def test_keys_lead_through_drafts_and_marked_sentences(page: Page, tmp_path: Pat
     expect(page.locator(".viewer-status")).to_have_text("This is the last draft of the list.")
     page.keyboard.press("Escape")
     expect(page.locator(".row-link").last).to_be_focused()
-    page.get_by_label("with the words").fill("B9")
+    page.get_by_label("containing").fill("B9")
     expect(page.locator(".list-count")).to_have_text("1 draft of 3")
     page.reload()
     page.get_by_role("button", name="dropped (1)").click()

@@ -71,7 +71,7 @@ def test_a_dropped_paper_is_shown_as_text_asked_marked_and_exported(page: Page, 
     assert page.locator(".found-paper img, .found-paper script").count() == 0
     marked = page.locator(".sentence.is-evidence")
     expect(marked).to_have_count(6)
-    page.get_by_label("How many sentences").fill("2")
+    page.get_by_label("Number of sentences").fill("2")
     expect(marked).to_have_count(2)
     expect(page.locator(".evidence-list li")).to_have_count(2)
     expect(page.locator(".evidence-list li").first).to_contain_text("3.1 mmHg")

@@ -69,7 +69,7 @@ def test_papers_are_sorted_and_filtered_by_verdict_and_words(page: Page, tmp_pat
     expect(rows.first).to_have_text(_starts_with("men"))
     page.get_by_label("Show").select_option("found")
     expect(page.get_by_role("status")).to_have_text("2 of 3 papers")
-    page.get_by_label("with the words").fill("WOMEN")
+    page.get_by_label("containing").fill("WOMEN")
     expect(rows).to_have_count(1)
 
 

@@ -85,14 +85,14 @@ def test_the_list_says_how_long_each_paper_is_how_two_systems_score_and_means_ov
         assert f"{100 * a:.1f} %" in text
         assert f"{100 * b:.1f} %" in text
     without = sum(row.n_results == 0 for row in rows)
-    expect(sample.locator(".list-count")).to_have_text(f"{len(rows)} papers; {without} without Results")
+    expect(sample.locator(".list-count")).to_have_text(f"{len(rows)} instances; {without} without Results")
     oracle = [system.record.label for system in shown.systems].index("oracle")
 
     def told(of: Sequence[ListRow]) -> str:
         a, b, ceiling = (100 * sum(row.recalls[place][0] or 0 for row in of) / len(of) for place in (0, 1, oracle))
         difference = f"{a - b:+.1f}".replace("-", "−")
         means = f"●A {a:.1f} %■B {b:.1f} %A − B: {difference}ceiling {ceiling:.1f} %"
-        return f"Mean aspect recall over {len(of)} papers: {means}"
+        return f"Mean aspect recall over {len(of)} instances: {means}"
 
     expect(sample.locator(".list-means")).to_have_text(told(rows))
     sample.get_by_role("combobox", name="Show", exact=True).select_option("a_better")
@@ -105,13 +105,13 @@ def test_a_search_can_be_linked_and_typing_leaves_no_step_to_go_back(sample: Pag
     word = max(words_of(SAMPLE[3].query.sentences[4]), key=len)[:-1].upper()
     sample.get_by_label("Search").fill(word)
     count = sample.locator(".list-count")
-    expect(count).to_contain_text(re.compile("^[1-9] of 10 papers"))
+    expect(count).to_contain_text(re.compile("^[1-9] of 10 instances"))
     found = ids(sample)
     assert SAMPLE.ids[3] in found
     steps = sample.evaluate("history.length")
     sample.reload()
     expect(sample.get_by_label("Search")).to_have_value(word)
-    expect(count).to_contain_text(f"{len(found)} of 10 papers")
+    expect(count).to_contain_text(f"{len(found)} of 10 instances")
     assert ids(sample) == found
     assert sample.evaluate("history.length") == steps == 2  # the empty page and this one
 
@@ -128,7 +128,7 @@ def test_heads_sort_both_ways_and_say_so_and_back_goes_back(sample: Page, sample
         "Aspects": lambda row: row.n_aspects,
         "Sentences": lambda row: row.n_sentences,
     }
-    expect(sample.get_by_role("columnheader", name="Paper")).to_have_attribute("aria-sort", "ascending")
+    expect(sample.get_by_role("columnheader", name="Instance")).to_have_attribute("aria-sort", "ascending")
     for name, key in expected.items():
         for way, sign in (("descending", -1), ("ascending", 1)):
             head(sample, name).click()
@@ -161,7 +161,7 @@ def test_a_phone_sorts_by_the_same_heads_and_shows_the_list_or_a_paper_with_a_wa
     expect(page.locator("a.row-link").first).to_have_attribute("data-id", SAMPLE.ids[longest])
     box = box_of(page.locator(".rows thead"))
     assert box["height"] < 100
-    head(page, "Paper").click()
+    head(page, "Instance").click()
     expect(page.locator("a.row-link").first).to_have_attribute("data-id", SAMPLE.ids[0])
     assert_fits(page)
     page.locator("a.row-link").nth(2).click()
@@ -190,10 +190,10 @@ def test_bars_of_aspects_open_the_papers_that_have_them(sample: Page, sample_run
     bars.nth(n).click()
     expect(sample.locator("a.row-link")).to_have_count(len(rows))
     show = sample.get_by_role("combobox", name="Show", exact=True)
-    show.select_option("no system finds some aspect")
+    show.select_option("an aspect that no system found")
     expect(sample.locator(".list-count")).to_contain_text("only with an aspect that no system found")
     sample.reload()
-    expect(show.locator("option:checked")).to_have_text("no system finds some aspect")
+    expect(show.locator("option:checked")).to_have_text("an aspect that no system found")
     assert ids(sample) == some[0]
 
 
@@ -283,7 +283,7 @@ def test_a_link_leads_to_an_instance_and_to_a_sentence_of_it_or_says_what_is_not
     for place, message in {
         "nobody": "There is no paper “nobody” in this page.",
         "%E0%A4%A": "There is no paper “%E0%A4%A” in this page.",
-        f"{SAMPLE.ids[1]}/9999": "The paper has no sentence 9999; its last is ",
+        f"{SAMPLE.ids[1]}/9999": "The paper has no sentence 9999; the last is ",
     }.items():
         page.goto(address_of(sample_page, f"#/papers/{place}"))
         expect(page.locator(".paper-pane > [role=status]")).to_contain_text(message)
@@ -295,13 +295,13 @@ def test_a_link_leads_to_an_instance_and_to_a_sentence_of_it_or_says_what_is_not
 def test_a_search_without_letters_and_an_empty_list_say_what_to_change(sample: Page) -> None:
     sample.get_by_label("Search").fill("!!!")
     expect(sample.locator(".list-count")).to_have_text(
-        "10 papers; 1 without Results; to search, type letters or digits"
+        "10 instances; 1 without Results; to search, type letters or digits"
     )
     sample.get_by_label("Search").fill("xyzzy")
-    expect(sample.locator(".no-rows")).to_contain_text("No paper fits. Each word must begin a word")
+    expect(sample.locator(".no-rows")).to_contain_text("No instance matches. Each search word must be")
     sample.get_by_role("combobox", name="Show", exact=True).select_option("no_results")
-    expect(sample.locator(".no-rows")).to_contain_text("No paper fits.")
-    sample.get_by_role("link", name="Show all papers").click()
+    expect(sample.locator(".no-rows")).to_contain_text("No instance matches.")
+    sample.get_by_role("link", name="Show all instances").click()
     expect(sample.locator("a.row-link")).to_have_count(len(SAMPLE))
     expect(sample.get_by_label("Search")).to_have_value("")
 
@@ -334,7 +334,7 @@ def test_odd_choices_in_a_link_fall_back_to_what_there_is(page: Page, sample_pag
     )
     page.goto(address_of(sample_page, "#/papers?page=99"))
     expect(page.locator(".unknown")).to_have_text("")
-    page.get_by_role("link", name="Go to its first page").click()
+    page.get_by_role("link", name="Go to the first page").click()
     expect(page.locator("a.row-link")).to_have_count(len(SAMPLE))
 
 

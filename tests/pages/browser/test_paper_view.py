@@ -18,7 +18,7 @@ from kit.paper_records import HALF, OTHER, RESULTS_AT_2, TERMS, TEXTS, State, ov
 def test_marks_in_the_margin_say_who_selected_a_sentence_and_can_be_hidden(page: Page, tmp_path: Path) -> None:
     drawn = GradedAnswer(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
     show_paper(page, tmp_path, overview_of(["bm25", "llm"]), record_of(HALF, drawn, terms=TERMS), State(b=1))
-    assert _marks(page, 2) == ["selected by bm25", "named by llm; counts with a chance of 66.7 %"]
+    assert _marks(page, 2) == ["selected by bm25", "named by llm; counts with probability 66.7 %"]
     assert _marks(page, 4) == ["selected by bm25"]
     assert _marks(page, 3) == []
     shape = "(mark) => { const s = getComputedStyle(mark); return [s.borderRadius, s.backgroundColor, s.color]; }"
@@ -56,7 +56,7 @@ def test_evidence_is_told_apart_without_colour_and_aspects_that_do_not_count_are
     show_paper(page, tmp_path, overview_of(["bm25"], RESULTS_AT_2), record)
     assert page.locator(".is-evidence").evaluate_all("(all) => all.map((one) => one.id)") == ["s-2", "s-4"]
     assert page.locator("#s-2 .chip").all_inner_texts() == ["0", "1"]
-    expect(page.locator("#s-2 .edge")).to_have_accessible_name("evidence chosen by A")
+    expect(page.locator("#s-2 .edge")).to_have_accessible_name("evidence selected by A")
     muted = page.locator("#s-5 .chip")
     expect(muted).to_have_class("chip is-muted")
     expect(muted).to_have_accessible_name("aspect 2 (does not count in this task)")
@@ -76,7 +76,7 @@ def test_jumps_go_through_evidence_selections_and_misses_and_around(page: Page, 
     assert page.evaluate("reached") == [2, 4, 5, 6, 7, 2, 7, 6, 2, 4, 2, 5, 6, 7, 5]
     expect(page.locator(".toolbar")).to_contain_text("A missed 3")  # sentences, of two aspects:
     expect(page.locator(".aspect-filter")).to_contain_text("Missed by A 2")
-    expect(page.locator("article [role=status]")).to_have_text("sentence of an aspect missed by A, 1 of 3")
+    expect(page.locator("article [role=status]")).to_have_text("sentence with an aspect missed by A, 1 of 3")
 
 
 def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), record)
     assert _jumps(page, "selected", [1]) == [None]
     expect(page.locator("article [role=status]")).to_have_text("A selected no sentence.")
-    expect(page.get_by_role("button", name="next sentence of an aspect missed by A")).to_be_disabled()
+    expect(page.get_by_role("button", name="next sentence with an aspect missed by A")).to_be_disabled()
     show(page, State(a=None))
     assert _jumps(page, "evidence", [1]) == [None]
     told = page.locator("article [role=status]")
@@ -99,7 +99,7 @@ def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
     assert _jumps(page, "evidence", [1]) == [None]
     page.wait_for_function("() => window.said === 1")  # the same is said again
     expect(told).to_have_text("No sentence of this paper is evidence.")
-    expect(page.get_by_role("button", name="next sentence of an aspect missed by A")).to_have_count(0)
+    expect(page.get_by_role("button", name="next sentence with an aspect missed by A")).to_have_count(0)
 
 
 def test_an_aspect_highlights_its_sentences_in_text_and_map_and_a_number_in_the_text_chooses_it(
@@ -143,11 +143,11 @@ def test_the_colour_of_a_sentence_says_who_chose_it(page: Page, tmp_path: Path) 
         if page.locator(f"#s-{index} .edge").count()
     }
     assert said == {
-        1: "evidence chosen by both",
-        2: "evidence chosen by A",
-        3: "evidence chosen by B",
-        4: "evidence chosen by A",
-        5: "evidence, but found in another sentence",
+        1: "evidence selected by both",
+        2: "evidence selected by A",
+        3: "evidence selected by B",
+        4: "evidence selected by A",
+        5: "evidence, stated by another selected sentence",
         7: "evidence missed by both",
     }
     grounds = [
@@ -159,7 +159,7 @@ def test_the_colour_of_a_sentence_says_who_chose_it(page: Page, tmp_path: Path) 
     assert grounds[2] == grounds[4]
     colours = page.locator(".map-upright .map-evidence").evaluate_all("(all) => all.map((one) => one.classList[1])")
     assert sorted(colours) == ["fate-a", "fate-b", "fate-both", "fate-missed", "fate-plain"]
-    assert page.locator(".legend").inner_text().split() == ["chosen", "by", "A", "B", "both", "missed", "elsewhere"]
+    assert page.locator(".legend").inner_text().split() == ["selected", "by", "A", "B", "both", "missed", "elsewhere"]
 
 
 def test_a_sentence_that_b_chose_is_not_said_to_be_found_by_b_only_where_a_covers_its_aspect(
@@ -169,7 +169,7 @@ def test_a_sentence_that_b_chose_is_not_said_to_be_found_by_b_only_where_a_cover
     record = record_of(*answers, sources=((1, 2), (3,)), terms=TERMS)
     show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record, State(b=1))
     expect(page.locator(".aspect-filter").get_by_role("button", name="Only B")).to_have_text("Only B 0")
-    expect(page.locator("#s-2 .edge")).to_have_accessible_name("evidence chosen by B")
+    expect(page.locator("#s-2 .edge")).to_have_accessible_name("evidence selected by B")
     expect(page.locator(".legend")).not_to_contain_text("only")
 
 
@@ -221,7 +221,7 @@ def test_the_matrix_says_who_found_what_and_its_heads_sort(page: Page, tmp_path:
         )
         for row in range(4)
     }
-    chance = "found with a chance of 66.7 %"
+    chance = "found with probability 66.7 %"
     assert cells == {
         0: ["missed", chance, "found"],
         1: ["missed", chance, "found"],
@@ -273,7 +273,7 @@ def test_an_aspect_is_found_by_the_systems_that_could_miss_it_each_counted_once(
     details = _choose(page, 0)
     expect(details).to_contain_text("#2 “Sentence number 2.”")
     expect(details.locator(".found-by")).to_have_text(
-        "Found by 3 of 3 systems: bm25, llm (chance of 66.7 %), lead. Not competing: oracle."
+        "Found by 3 of 3 systems: bm25, llm (probability 66.7 %), lead. Not competing: oracle."
     )
     expect(details.get_by_role("link", name="#2")).to_have_attribute("title", "Sentence number 2.")
     expect(details.locator(".aspect-id")).to_have_text("made_1_aspect_0")
@@ -330,12 +330,14 @@ def test_what_a_system_chose_is_listed_in_its_order_with_what_each_sentence_adds
         "#4 It was hot. adds nothing stated before: 1",
         "#0 Methods heading",
         "#3 No. no evidence",
-        "#5 f new evidence (counts with a chance of 50.0 %) 2",
-        "#6 g new evidence (counts with a chance of 50.0 %) 3",
+        "#5 f new evidence (counts with probability 50.0 %) 2",
+        "#6 g new evidence (counts with probability 50.0 %) 3",
     ]
     assert picked.locator("u").all_inner_texts() == ["keeping", "awake"]
-    expect(picked).to_contain_text("llm, in its order: 3 new evidence, 1 adds nothing, 1 no evidence, 1 heading.")
-    expect(picked).to_contain_text("Chance draws 1 of the last 2 sentences.")
+    expect(picked).to_contain_text(
+        "llm, in the order of its answer: 3 new evidence, 1 adds nothing, 1 no evidence, 1 heading."
+    )
+    expect(picked).to_contain_text("1 of the last 2 sentences is drawn at random.")
     picked.locator("li").nth(4).get_by_role("button", name="aspect 2").click()
     expect(page.locator("#s-5")).to_be_focused()
 

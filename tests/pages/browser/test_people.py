@@ -63,7 +63,7 @@ def sign_in(page: Page, served: Served, name: str) -> None:
 
 def open_first(page: Page) -> None:
     page.get_by_role("link", name="Begin with the first paper").click()
-    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    expect(count(page)).to_have_text(f"0 of {BUDGET} selected.")
 
 
 def count(page: Page) -> Any:
@@ -107,7 +107,7 @@ def machines(serve: Serve, new_page: NewPage) -> Iterator[tuple[Page, Page]]:
         for one in (page, other):
             sign_in(one, served, "Ada")
             one.goto(f"{served.address.url}#/pick/{A}")
-            expect(count(one)).to_have_text(f"0 of {BUDGET} picked.")
+            expect(count(one)).to_have_text(f"0 of {BUDGET} selected.")
         yield page, other
 
 
@@ -118,7 +118,7 @@ def test_from_the_name_to_the_score_with_a_mouse(serve: Serve, page: Page) -> No
         open_first(page)
         for number, index in enumerate((4, 2, 17), 1):
             sentence(page, index).click()
-            expect(count(page)).to_have_text(f"{number} of {BUDGET} picked.")
+            expect(count(page)).to_have_text(f"{number} of {BUDGET} selected.")
             expect(sentence(page, index)).to_have_attribute("aria-pressed", "true")
         sentence(page, 17).click()
         expect(sentence(page, 17)).to_have_attribute("aria-pressed", "false")
@@ -156,14 +156,14 @@ def test_all_of_it_without_a_mouse(serve: Serve, page: Page) -> None:
         press("j")
         press("j")
         press("Enter")
-        expect(count(page)).to_have_text(f"2 of {BUDGET} picked.")
+        expect(count(page)).to_have_text(f"2 of {BUDGET} selected.")
         press("k")
         press("ArrowUp")
         expect(sentence(page, 2)).to_be_focused()
         press("Space")
-        expect(count(page)).to_have_text(f"1 of {BUDGET} picked.")
+        expect(count(page)).to_have_text(f"1 of {BUDGET} selected.")
         press("u")
-        expect(count(page)).to_have_text(f"2 of {BUDGET} picked.")
+        expect(count(page)).to_have_text(f"2 of {BUDGET} selected.")
         press("]")
         expect(sentence(page, 7)).to_be_focused()
         press("[")
@@ -173,7 +173,7 @@ def test_all_of_it_without_a_mouse(serve: Serve, page: Page) -> None:
         press("Escape")
         press("s")
         dialog = page.get_by_role("dialog", name="Submit these 2 sentences?")
-        expect(dialog.get_by_role("button", name="Go on picking")).to_be_focused()
+        expect(dialog.get_by_role("button", name="Continue selecting")).to_be_focused()
         press("Escape")
         expect(dialog).to_have_count(0)
         press("s")
@@ -197,11 +197,11 @@ def test_a_pick_over_the_budget_is_refused_with_a_reason(picking: Page) -> None:
     for index in range(1, BUDGET + 1):
         sentence(page, index).click()
     sentence(page, 12).click()
-    expect(page.get_by_role("alert").filter(has_text="All 6 picks are used")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="You have selected all 6 sentences")).to_be_visible()
     expect(sentence(page, 12)).to_have_attribute("aria-pressed", "false")
-    expect(count(page)).to_have_text("6 of 6 picked.")
+    expect(count(page)).to_have_text("6 of 6 selected.")
     sentence(page, 1).click()
-    expect(page.get_by_text("All 6 picks are used")).to_have_count(0)
+    expect(page.get_by_text("You have selected all 6 sentences")).to_have_count(0)
     sentence(page, 12).click()
     expect(sentence(page, 12)).to_have_attribute("aria-pressed", "true")
 
@@ -218,7 +218,7 @@ def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(serve: Serv
             sentence(page, index).click()
         saved(page)
         page.reload()
-        expect(count(page)).to_have_text(f"3 of {BUDGET} picked.")
+        expect(count(page)).to_have_text(f"3 of {BUDGET} selected.")
         submit(page, "Submit 3 sentences")
         expect(page.get_by_text(re.compile(r"^0:(?:0[3-9]|[1-5]\d) min of work"))).to_be_visible()
 
@@ -275,7 +275,7 @@ def test_hostile_texts_and_names_are_shown_as_text(serve: Serve, page: Page, tmp
         expect(page.locator(".pick-hypothesis")).to_have_text(query.hypothesis)
         for index in range(len(HOSTILE)):
             sentence(page, index).click(position={"x": 30, "y": 10})
-        expect(count(page)).to_have_text(f"{BUDGET} of {BUDGET} picked.")
+        expect(count(page)).to_have_text(f"{BUDGET} of {BUDGET} selected.")
         assert page.locator(".people img, .people i, .people b b").count() == 0
         assert_fits(page)
         submit(page, "Submit 6 sentences")
@@ -337,13 +337,13 @@ def test_text_that_is_selected_for_copying_is_not_picked(picking: Page, tmp_path
     expect(sentence(page, 4)).to_have_attribute("aria-pressed", "false")
     sentence(page, 5).click(click_count=2)  # selects a word
     sentence(page, 6).click(click_count=3)  # selects all of it
-    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    expect(count(page)).to_have_text(f"0 of {BUDGET} selected.")
     sentence(page, 4).click()
     expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
     drag_over(page, 4)
     expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Space")
-    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    expect(count(page)).to_have_text(f"0 of {BUDGET} selected.")
     saved(page)
     (path,) = (tmp_path / "people").glob("*.jsonl")
     assert json.loads(path.read_bytes().splitlines()[-1])["revision"] >= 2
@@ -367,7 +367,7 @@ def test_a_finger_picks_by_a_tap_and_not_by_scrolling(serve: Serve, new_page: Ne
         for kind, y in (("touchStart", 0), ("touchMove", -30), ("touchMove", -60), ("touchEnd", None)):
             points = [] if y is None else [{"x": box["x"] + 60, "y": box["y"] + 15 + y}]
             touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+        expect(count(page)).to_have_text(f"0 of {BUDGET} selected.")
         page.evaluate(UNTIL_AT_REST)  # a tap on a page that still glides only stops it
         sentence(page, 3).tap(position={"x": 60, "y": 12})
         expect(sentence(page, 3)).to_have_attribute("aria-pressed", "true")
@@ -379,12 +379,12 @@ def test_what_one_tab_picks_or_submits_is_seen_in_the_others_at_once(serve: Serv
         open_first(page)
         other, queue = page.context.new_page(), page.context.new_page()
         other.goto(f"{served.address.url}#/pick/{A}")
-        expect(count(other)).to_have_text(f"0 of {BUDGET} picked.")
+        expect(count(other)).to_have_text(f"0 of {BUDGET} selected.")
         queue.goto(f"{served.address.url}#/queue")
         expect(queue.get_by_text("0 of 10 submitted")).to_be_visible()
         sentence(other, 5).click()
         expect(page.locator(".picks li b")).to_have_text(["5"])
-        told = page.get_by_role("alert").filter(has_text="what you picked there and here is put together now")
+        told = page.get_by_role("alert").filter(has_text="both are now combined")
         expect(told).to_be_visible()
         expect(page.get_by_role("button", name="Undo")).to_be_disabled()
         sentence(page, 1).click()
@@ -427,7 +427,7 @@ def test_changes_can_be_undone_and_redone_by_keys_also_after_a_reload(picking: P
     expect(page.get_by_role("button", name="Redo")).to_be_disabled()
     for _ in range(4):
         page.get_by_role("button", name="Undo").click()
-    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    expect(count(page)).to_have_text(f"0 of {BUDGET} selected.")
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 
@@ -443,9 +443,9 @@ def test_a_person_comes_back_to_the_paper_and_the_place_that_were_left(serve: Se
         expect(page.get_by_text(SAMPLE[B].query.hypothesis[:60]).first).to_be_visible()
         elsewhere = new_page(1280, 600)
         sign_in(elsewhere, served, "Ada")
-        elsewhere.get_by_role("link", name="Go on", exact=True).click()
+        elsewhere.get_by_role("link", name="Continue", exact=True).click()
         expect(elsewhere.locator(".pick-hypothesis")).to_have_text(SAMPLE[B].query.hypothesis)
-        expect(elsewhere.get_by_text(re.compile("You left off at sentence (39|40)"))).to_be_visible()
+        expect(elsewhere.get_by_text(re.compile("You stopped at sentence (39|40)"))).to_be_visible()
         expect(sentence(elsewhere, 40)).to_be_in_viewport()
         expect(sentence(elsewhere, 0)).not_to_be_in_viewport()
 
@@ -475,7 +475,7 @@ def test_each_submitted_paper_has_its_score_and_the_end_a_summary_beside_the_sys
             ).to_be_visible()
             assert_accessible(page)
             if number < 3:
-                page.get_by_role("link", name="Go on", exact=True).click()
+                page.get_by_role("link", name="Continue", exact=True).click()
         summary = page.locator(".own-summary").text_content() or ""
         rows = page.locator(".own-scores tbody tr").all_text_contents()
     assert re.fullmatch(r"You [\d.]+, .*(bm25|tfidf) [\d.]+ on your 3 papers\.", summary)
@@ -512,9 +512,9 @@ def test_what_has_no_room_beside_the_other_tabs_picks_is_named(machines: tuple[P
         sentence(page, index).click()
     saved(page)
     sentence(other, 20).click()
-    told = "Left out, since all picks are used: sentence 20."
+    told = "Left out, since the budget is used up: sentence 20."
     expect(other.get_by_role("alert").filter(has_text=told)).to_be_visible()
-    expect(count(other)).to_have_text(f"{BUDGET} of {BUDGET} picked.")
+    expect(count(other)).to_have_text(f"{BUDGET} of {BUDGET} selected.")
 
 
 def test_a_submission_that_has_not_seen_the_other_tabs_picks_is_not_final(machines: tuple[Page, Page]) -> None:
@@ -524,5 +524,5 @@ def test_a_submission_that_has_not_seen_the_other_tabs_picks_is_not_final(machin
     other.locator("aside").get_by_role("button", name="I find no evidence").click()
     other.get_by_role("dialog").get_by_role("button", name="Submit no sentence").click()
     expect(other.locator(".picks li b")).to_have_text(["2"])
-    expect(other.get_by_role("alert").filter(has_text="put together")).to_be_visible()
+    expect(other.get_by_role("alert").filter(has_text="both are now combined")).to_be_visible()
     submit(other, "Submit 1 sentence")

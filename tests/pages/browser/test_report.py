@@ -190,7 +190,7 @@ def test_the_contents_stay_mark_the_section_that_is_read_and_are_folded_on_a_pho
     read = contents.locator("[aria-current=true]")
     expect(read).to_have_count(0)
     opened.locator("#picks h2").evaluate("(one) => one.scrollIntoView()")
-    expect(read).to_have_text("What the picks add")
+    expect(read).to_have_text("What each selection adds")
     expect(contents.get_by_role("link", name="Leaderboard")).to_be_in_viewport()
     opened.set_viewport_size({"width": 390, "height": 844})
     expect(contents.get_by_role("link")).to_have_count(0)
@@ -208,7 +208,7 @@ def test_the_contents_stay_mark_the_section_that_is_read_and_are_folded_on_a_pho
 
 
 def test_a_figure_is_saved_as_a_file_that_needs_no_other_and_has_the_colours_of_the_page(opened: Page) -> None:
-    names = {"#curves": "Recall by budget, All aspects, 10 papers.svg", "#scatter": "Pair by pair.svg"}
+    names = {"#curves": "Recall by budget, All aspects, 10 instances.svg", "#scatter": "Pair by pair.svg"}
     for place, name in names.items():
         figure = opened.locator(f"{place} figure").first
         with opened.expect_download() as saved:
@@ -291,7 +291,7 @@ def test_the_plot_and_its_table_agree_with_the_rows_and_marks_that_coincide_are_
     links = opened.locator(".scatter-list a")
     expect(links).to_have_count(number)
     assert number > 1
-    expect(opened.locator(".scatter-list caption")).to_contain_text(f"{number} papers with A 100.0 %")
+    expect(opened.locator(".scatter-list caption")).to_contain_text(f"{number} instances with A 100.0 %")
     links.first.click()
     expect(opened.locator("#results")).to_be_hidden()
 
@@ -345,7 +345,7 @@ def test_print_is_on_white_has_the_chosen_task_or_the_paper_and_not_what_is_fold
 def test_no_heading_stands_alone_at_the_end_of_a_sheet(page: Page, report_of_many: Path) -> None:
     open_report(page, report_of_many)
     follows = {
-        "What the picks add": "picks:",
+        "What each selection adds": "sentences:",
         "Recall by budget": "sentences that count",
         "Recall by kind of paper": "n = ",
     }

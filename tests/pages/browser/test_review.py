@@ -129,7 +129,7 @@ def test_a_cell_is_decided_with_keys_alone(url: str, page: Page) -> None:
     press("k")
     expect(quotes.first).to_be_focused()
     press("2")
-    expect(page.locator(".pick-facts")).to_contain_text("You say: reports a decrease.")
+    expect(page.locator(".pick-facts")).to_contain_text("Your decision: reports a decrease.")
     press("n")
     page.keyboard.type(f"1 of 2 {HOSTILE}")
     press("Escape")
@@ -173,7 +173,7 @@ def test_keys_do_nothing_until_the_next_cell_is_drawn_and_enter_goes_on(url: str
     expect(page.locator(".pick-eyebrow")).to_contain_text("Cell 2 of 6")
     expect(page.locator(".pick-facts")).to_contain_text("Not decided")
     page.keyboard.press("[")
-    expect(page.locator(".pick-facts")).to_contain_text("You say: unclear.")
+    expect(page.locator(".pick-facts")).to_contain_text("Your decision: unclear.")
     expect(page.locator(".cell-quote").first).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".pick-eyebrow")).to_contain_text("Cell 2 of 6")
@@ -247,12 +247,12 @@ def test_two_tabs_become_one_answer_and_a_clash_is_told(url: str, new_page: NewP
     held.pop().continue_()
     expect(other.locator(".cell-rows .is-accepted")).to_have_count(2)
     if is_heard_first:
-        expect(other.locator(".pick-facts")).to_contain_text("You say: reports an increase. Saved.")
+        expect(other.locator(".pick-facts")).to_contain_text("Your decision: reports an increase. Saved.")
         other.keyboard.press("2")
-    expect(other.get_by_role("alert").filter(has_text="There you had decided: reports an increase.")).to_be_visible()
-    expect(other.locator(".pick-facts")).to_contain_text("You say: reports a decrease. Saved.")
+    expect(other.get_by_role("alert").filter(has_text="You decided there: reports an increase.")).to_be_visible()
+    expect(other.locator(".pick-facts")).to_contain_text("Your decision: reports a decrease. Saved.")
     other.keyboard.press("1")
-    expect(other.get_by_role("alert").filter(has_text="There you had decided")).to_have_count(0)
+    expect(other.get_by_role("alert").filter(has_text="You decided there")).to_have_count(0)
 
 
 def test_people_who_differ_are_shown_side_by_side_until_it_is_decided(url: str, new_page: NewPage) -> None:

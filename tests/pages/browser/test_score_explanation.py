@@ -28,24 +28,27 @@ TIED = answered(tied=(2, 5, 0), n_drawn=2, recall=0.5)
 ANSWERS: list[tuple[GradedAnswer, str]] = [
     (HALF, "bm25 selected 2 sentences. 2 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %."),
     (HALF, "At most 2 sentences may be selected. All 4 aspects of the paper count. The best 2 sentences cover 3 of 4 "),
-    (HALF, "The best 2 sentences cover 3 of 4 (75.0 %), so nobody can score more here."),
-    (OTHER, "cover 3 of the 4 aspects that count: 75.0 %, the most that is possible."),
+    (HALF, "The best 2 sentences cover 3 of 4 (75.0 %), so no system can score more here."),
+    (OTHER, "cover 3 of the 4 aspects that count: 75.0 %, the highest possible score."),
     (answered(certain=(0,)), "bm25 selected 1 sentence of the 2 allowed. None of them is evidence, so it covers 0 of"),
-    (TIED, "bm25 named 3 sentences, of which only 2 count, any of them with the same chance: the score is the mean"),
-    (TIED, "the mean over all choices. On average, 1.3 of them are evidence and cover 2 of the 4 aspects that count"),
+    (TIED, "bm25 named 3 sentences, of which only 2 count, each with the same probability: the score is the mean"),
+    (
+        TIED,
+        "the mean over all possible selections. On average, 1.3 of them are evidence and cover 2 of the 4 aspects",
+    ),
     (
         answered(certain=(2,), tied=(5, 0), n_drawn=1, recall=0.625),
-        "named 3 sentences, of which only 2 count, 1 of them for certain and 1 of the 2 that tie",
+        "named 3 sentences, of which only 2 count, 1 of them always and 1 of the 2 that are tied",
     ),
     (
         GradedAnswer(status="failed", error="the server is down"),
-        "bm25 failed on this paper and gave no answer, which counts as 0 %. Its error: the server is down",
+        "bm25 failed on this instance and gave no answer, which counts as 0 %. The error: the server is down",
     ),
     (GradedAnswer(status="empty"), "bm25 answered, but selected no sentence. An empty answer covers nothing."),
-    (GradedAnswer(status="missing"), "bm25 has no answer to this paper in its run, which counts as 0 %."),
+    (GradedAnswer(status="missing"), "bm25 has no answer for this instance in its run, which counts as 0 %."),
     (
         GradedAnswer(status="invalid", error="selects sentence 99"),
-        "bm25 gave an answer that cannot be graded, which counts as 0 %: selects sentence 99",
+        "bm25 gave an answer that cannot be scored, which counts as 0 %: selects sentence 99",
     ),
 ]
 # What is said on other tasks and papers.
@@ -53,7 +56,7 @@ OTHERS: list[tuple[TaskRecord, GradedInstance, str]] = [
     (
         UNLIMITED,
         record_of(None, terms=TaskTerms(budget=None, n_aspects=4, ceiling=1.0)),
-        "bm25 cannot answer this task: it ranks sentences, and without a budget nothing says where to stop.",
+        "bm25 cannot answer this task: it ranks sentences, and without a budget there is no place to stop.",
     ),
     (
         UNLIMITED,
@@ -76,7 +79,7 @@ OTHERS: list[tuple[TaskRecord, GradedInstance, str]] = [
     (
         AT_2,
         record_of(HALF, terms=TaskTerms(budget=2, n_aspects=4, ceiling=None)),
-        "How much the best choice could cover is not known: it could not be proven.",
+        "The ceiling is not known: it could not be proven.",
     ),
     (
         AT_OPTIMAL,
@@ -90,7 +93,7 @@ OTHERS: list[tuple[TaskRecord, GradedInstance, str]] = [
         AT_OPTIMAL,
         record_of(GradedAnswer(status="empty"), sources=((),), terms=TaskTerms(budget=0, n_aspects=1, ceiling=0.0)),
         (
-            "No sentence of the paper states an aspect, so none may be selected and every score is 0 %. "
+            "No sentence of the paper states an aspect, so none may be selected, and every score is 0 %. "
             "The paper's only aspect counts."
         ),
     ),
@@ -109,14 +112,14 @@ def test_the_account_says_what_two_systems_chose_in_common(page: Page, tmp_path:
     show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record_of(HALF, OTHER, terms=TERMS), State(b=1))
     expect(page.locator(".in-common")).to_be_hidden()  # folded at first
     _unfold(page)
-    expect(page.locator(".in-common")).to_have_text("Both selected 1 sentence in common.")
+    expect(page.locator(".in-common")).to_have_text("They selected 1 sentence in common.")
 
 
 def test_a_task_that_does_not_apply_is_not_shown_as_a_score_of_nothing(page: Page, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25", "llm"], RESULTS_AT_2), record_of(None, None), State(b=1))
     expect(page.get_by_role("heading", name="Why there is no score")).to_be_visible()
     expect(page.locator(".toolbar")).to_contain_text("A is not scored here")
-    expect(page.locator(".toolbar")).not_to_contain_text("A chose")
+    expect(page.locator(".toolbar")).not_to_contain_text("A selected")
     assert "names" not in (page.locator(".map-upright svg").get_attribute("aria-label") or "")
     page.evaluate("view.jump('missed', 1)")
     expect(page.locator("article [role=status]")).to_have_text("A is not scored here.")

@@ -38,13 +38,13 @@ def test_a_list_that_is_still_searched_says_how_far_and_completes_itself(page: P
     with running(viewed, is_scanned=False) as app:
         page.goto(f"{app.url}#/papers")
         count = page.locator(".list-count")
-        expect(count).to_have_text("10 papers")  # nothing is missing of the plain list
+        expect(count).to_have_text("10 instances")  # nothing is missing of the plain list
         page.get_by_label("Search").fill("the")
-        expect(count).to_have_text("0 of 10 papers")
+        expect(count).to_have_text("0 of 10 instances")
         expect(page.locator(".list-means")).to_contain_text("searched 0 of 10 so far")
         expect(page.locator(".no-rows")).to_have_text("Nothing found yet.")
         app.scan.start()
-        expect(count).to_have_text("10 papers; 1 without Results")
+        expect(count).to_have_text("10 instances; 1 without Results")
         expect(page.locator("a.row-link")).to_have_count(10)
 
 
@@ -67,12 +67,12 @@ def test_scores_go_on_while_words_are_indexed_and_the_list_follows(
         page.goto(f"{app.url}#/papers")
         told = page.locator(".list-means")
         expect(told).to_contain_text("scored 50 of 250 so far")
-        expect(told).to_contain_text("over 50 papers")
+        expect(told).to_contain_text("over 50 instances")
         page.locator("a.row-link").nth(2).focus()
         app.scan.start()
         expect(told).to_contain_text("scored 100 of 250 so far")
         may_go_on.set()
-        expect(told).to_contain_text("over 250 papers")
+        expect(told).to_contain_text("over 250 instances")
         expect(told).not_to_contain_text("so far")
         expect(page.locator('a.row-link[data-id="i2"]')).to_be_focused()
 

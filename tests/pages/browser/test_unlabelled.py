@@ -65,7 +65,7 @@ def test_view_shows_what_runs_selected_in_papers_without_labels(
         without = sum(bool(one.labels.aspects) and not one.labels.results for one in dataset)
         expect(page.locator(".list-count")).to_contain_text(f"{without} without Results")
         page.goto(f"{app.url}#/papers/{dataset.ids[0]}?a=bm25&b=lead&task=er_at_optimal")
-        expect(page.locator(".terms")).to_contain_text("nobody knows how many sentences suffice")
+        expect(page.locator(".terms")).to_contain_text("it is not known how many sentences are enough")
         page.goto("about:blank")
 
 
@@ -81,7 +81,7 @@ def test_a_report_of_papers_without_labels_shows_selections_and_says_why_nothing
     page.goto(address_of(tmp_path / "report.html"))
     expect(page.locator("#summary")).to_contain_text("There is nothing to score: the papers have no labels")
     assert_accessible(page)
-    page.get_by_role("link", name="See what each run chose").click()
+    page.get_by_role("link", name="See what each run selected").click()
     page.locator(f'a.row-link[data-id="{dataset.ids[1]}"]').click()
     page.locator("#s-0").wait_for()
     assert_selections_shown(page, dataset.ids[1], runs)

@@ -74,9 +74,9 @@ def report(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_first_screen(opened: Page) -> None:
     verdict = opened.locator("#summary .finding").first
-    expect(verdict).to_contain_text("2 runs are level at the top: first 70.8")
+    expect(verdict).to_contain_text("2 runs share the top: first 70.8")
     expect(verdict.locator("dd").first).to_contain_text(" Significantly below: third, fourth.")
-    expect(verdict).to_contain_text("3 of 96 answers failed (fourth 3). Each scores 0.")
+    expect(verdict).to_contain_text("3 of 96 answers failed (fourth 3). They score 0.")
     said = verdict.text_content() or ""
     (bound,) = re.findall(r"p ≤ (0\.\d{4})", said)
     assert float(bound) * (1 + FLIPS) == pytest.approx(round(float(bound) * (1 + FLIPS)))
@@ -135,7 +135,7 @@ def test_names_are_never_alike_and_systems_with_the_same_answers_are_one_row(
     )
     expect(page.locator("#pairs thead span")).to_have_count(6)
     expect(page.locator("#scatter .note").first).to_have_text(
-        "No test: one of the two is a ceiling, or both give the same answers."
+        "No test: one of the two is a ceiling, or both gave the same answers."
     )
     options = page.locator("#pairs").get_by_label("System A").locator("option")
     shown = options.all_text_contents()
@@ -218,7 +218,7 @@ def test_wrong_hypotheses_are_tested_only_against_systems_that_can_differ(
     page.goto(address_of(path, "#hypotheses"))
     table = page.locator("#hypotheses table.uses")
     reader = table.locator("tr").filter(has_text="reader")
-    expect(reader.locator(".use-word")).to_have_text("reads it")
+    expect(reader.locator(".use-word")).to_have_text("uses it")
     p_value = float(reader.locator("td").last.text_content() or "")
     assert 0.005 < p_value < 0.05
     expect(table.locator("td", has_text="no test")).to_have_count(10)
@@ -242,12 +242,12 @@ def test_an_interval_that_leaves_out_zero_beside_no_gain_is_explained_and_the_pl
     path.write_text(report_page(runs, dataset, [task_named("er_at_8")], resampling=Resampling(n_draws=FLIPS)), "utf-8")
     page.goto(address_of(path, "#hypotheses"))
     table = page.locator("#hypotheses table.uses")
-    expect(table.locator(".use-word").first).to_have_text("changes, no gain shown")
+    expect(table.locator(".use-word").first).to_have_text("selection changes, no gain shown")
     told = table.locator("tbody tr:has(.use-word) + tr.told")
     expect(told).to_have_count(3)
-    expect(told.first).to_contain_text("The interval leaves out 0, and still no gain is shown: 3 systems are tested")
+    expect(told.first).to_contain_text("The interval excludes 0, but no gain is shown: 3 systems are tested")
     expect(told.first).to_contain_text("p is adjusted for that, the interval is not")
-    expect(table.locator("caption")).to_contain_text("24 papers). Lines are 95 % intervals")
+    expect(table.locator("caption")).to_contain_text("24 instances). Lines are 95 % intervals")
     for width in (1440, 768, 561, 390, 680):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(media="print" if width == 680 else "screen")

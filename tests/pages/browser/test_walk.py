@@ -70,19 +70,19 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
     shoot(table, "leaderboard")
 
     page.get_by_role("link", name="Papers", exact=True).click()
-    expect(page.locator(".list-count")).to_contain_text("10 papers")
+    expect(page.locator(".list-count")).to_contain_text("10 instances")
     page.locator(".choice-bar").get_by_label("System A").select_option("cues")
     page.locator(".choice-bar").get_by_label("System B").select_option("bm25")
     page.get_by_role("button", name="A − B").click()
     page.get_by_label("Search").fill("micronutrient")
-    expect(page.get_by_text(re.compile(r"^[1-9] of 10 papers"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^[1-9] of 10 instances"))).to_be_visible()
     page.get_by_label("Search").fill("")
-    expect(page.locator(".list-count")).to_contain_text(re.compile("^10 papers"))  # and not "2 of 10 papers"
+    expect(page.locator(".list-count")).to_contain_text(re.compile("^10 instances"))  # and not "2 of 10 instances"
     shoot(page, "list")
 
     page.get_by_role("link", name=re.compile("iron-containing micronutrient powder")).click()
     account = page.locator(".explanation")
-    expect(account).to_contain_text("Why the score is what it is")
+    expect(account).to_contain_text("Why this score")
     expect(page.locator("#s-0")).to_be_in_viewport()
     shoot(page, "paper")
     account.locator("summary").click()

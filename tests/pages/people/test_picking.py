@@ -285,7 +285,7 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
         expected = {"sentences": list(oracle[:2]), "reached": 0, "seconds": 0, "revision": 1}
         assert saved.json() == {"answer": expected}
         assert [row["status"] for row in queue(client, "Ada")[:2]] == ["draft", "open"]
-        assert queue(client, "Ada")[0]["words"] == "2 picked, not submitted"
+        assert queue(client, "Ada")[0]["words"] == "2 selected, not submitted"
         assert result(client, "Ada", A).status_code == 403
         submitted = submit(client, "Ada", A, oracle)
         assert submitted.status_code == 200

@@ -28,10 +28,10 @@ from evidencebench.wording import counted
 def demo(
     *,
     output: Annotated[Path | None, options.output("FOLDER", "Keep all files in this folder.", options.FOLDER)],
-    faults: Annotated[float, option("--faults SHARE", "Requests that fail.", options.Finite(0, 0.5))] = 0.2,
+    faults: Annotated[float, option("--faults SHARE", "Share of requests that fail.", options.Finite(0, 0.5))] = 0.2,
     progress_style: options.ProgressStyle,
 ) -> int:
-    """Run all steps on a synthetic review, against a server for trials.
+    """Run all steps on a synthetic review, with a fake language model.
 
     A server on this machine acts as the language model for five invented papers: it
     knows the right answers, and fails now and then. The data set is compared with

@@ -18,28 +18,29 @@ from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
 _HOUR_MINUTES = 60
-_TOKENS = "Assumed length of a reply, until replies are stored."
+_TOKENS = "Assumed tokens per reply, until replies are stored."
 
 
 @options.command
 def estimate(
     *,
     path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
-    assume_aspects: Annotated[int, number("--assume-aspects N", "Of a summary, until some are known.")] = 8,
+    assume_aspects: Annotated[int, number("--assume-aspects N", "Aspects per summary, until some are known.")] = 8,
     assume_tokens: Annotated[int, setting("assume-tokens", _TOKENS, WholeNumber(1))] = 400,
     sample: Annotated[int, number("--sample N", "Drafts to look at for each step.")] = 200,
     requests_per_minute: Annotated[
-        float, setting("requests-per-minute", "Limit of the rate of requests.", Finite(0, min_open=True))
+        float, setting("requests-per-minute", "Most requests per minute.", Finite(0, min_open=True))
     ] = 500,
     prices: options.Prices,
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,
 ) -> None:
-    """Price what is left of a construction.
+    """Estimate what the rest of a construction costs.
 
-    Nothing is sent. Run a pilot first, as 'construct run CONFIG.toml --limit 20':
-    its stored replies give the lengths of prompts and replies, the aspects of a
-    summary, and the share of dropped drafts, which are assumed otherwise.
+    Nothing is sent. Run a pilot first, with 'construct run CONFIG.toml --limit 20':
+    its stored replies give the lengths of prompts and replies, the number of
+    aspects per summary and the share of dropped drafts. Without a pilot, these are
+    assumed.
 
     \b
     Example: evidencebench construct estimate construction.toml
@@ -164,8 +165,8 @@ def _notes(steps: Sequence[StepEstimate], assumed: Assumptions) -> Iterator[str]
     if guessed:
         yield (
             f"Assumed for {', '.join(guessed)}: {assumed.aspects} aspects a summary (--assume-aspects), replies of "
-            f"{assumed.completion_tokens} tokens (--set assume-tokens=N), no draft dropped. A pilot would tell: "
+            f"{assumed.completion_tokens} tokens (--set assume-tokens=N), no draft dropped. A pilot measures these: "
             "'construct run CONFIG.toml --limit 20'."
         )
     if "recheck" in guessed:
-        yield "How often doubtful sentences are asked again is not known without a pilot; it is left out."
+        yield "How often doubtful sentences are asked again is unknown without a pilot, and not included."

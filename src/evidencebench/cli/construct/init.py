@@ -24,26 +24,29 @@ CONFIG_NAME = "construction.toml"
 
 # Key -> why it is there, and an example where it has no default.
 _WHY: Mapping[str, tuple[str, str]] = {
-    "name": ("the ids of the instances begin with it", ""),
+    "name": ("the ids of the instances begin with this", ""),
     "reviews": ("reviews in JATS XML: files, or folders of them", '["reviews"]'),
     "table": ("or a table of summaries instead (CSV, TSV, JSON Lines)", '"summaries.csv"'),
     "papers": ("the folder of the cited papers; 'run --fetch' downloads missing ones", ""),
-    "work": ("the folder that everything is written to", ""),
-    "model": ("asked in all steps; add options after commas", ""),
-    "licences": ("of reviews and papers; else these, public domain, and SA or NC", '["cc0", "cc-by"]'),
-    "judge.model": ("of the judge alone", '"provider/name"'),
-    "judge.second_model": ("asked again where the first one is in doubt", '"provider/name"'),
+    "work": ("the folder for all output", ""),
+    "model": ("used in all steps; add options after commas", ""),
+    "licences": (
+        "allowed licences; default: these, public domain, and SA or NC",
+        '["cc0", "cc-by"]',
+    ),
+    "judge.model": ("for the judge only", '"provider/name"'),
+    "judge.second_model": ("asked again if the first one is in doubt", '"provider/name"'),
     "judge.window": ("sentences judged together", ""),
-    "judge.overlap": ("of them, shown again in the next window", ""),
+    "judge.overlap": ("how many of them are in the next window too", ""),
     "judge.at_once": ("all aspects of a summary in one request: an eighth of the cost", ""),
-    "judge.precision": ("aimed at: below it, doubtful sentences are asked again; 0: never", ""),
+    "judge.precision": ("the target: below it, doubtful sentences are asked again; 0: never", ""),
     "judge.check": ("the share of the windows that a second model is asked in any case", ""),
     "filter.least_covered": ("the share of a draft's aspects that must have a source sentence", ""),
-    "assemble.shares": ("of the splits; they add up to 1", ""),
+    "assemble.shares": ("the shares of the splits; they add up to 1", ""),
     "assemble.split_by": ("what stays in one split: papers and reviews (both), or papers (paper)", ""),
-    "assemble.seed": ("of the random draw of splits", ""),
+    "assemble.seed": ("the seed for drawing the splits", ""),
     "assemble.against": ("data sets that must share no paper and no hypothesis with yours", ""),
-    "assemble.made_on": ("the day on the datasheet; else the day of the run", "2026-01-31"),
+    "assemble.made_on": ("the date on the datasheet; default: the day of the run", "2026-01-31"),
 }
 _MODELS = {"openai": "gpt-4o-mini", "anthropic": "claude-haiku-4-5", "gemini": "gemini-2.5-flash"}
 _TABLES = ("summaries.csv", "summaries.tsv", "summaries.jsonl")
@@ -53,26 +56,27 @@ _TABLES = ("summaries.csv", "summaries.tsv", "summaries.jsonl")
 def init(
     *,
     folder: Annotated[Path, argument("[FOLDER]", kind=options.FOLDER, required=False, default=".")],
-    name: Annotated[str | None, option("--name NAME", "Of the data set. [default: the folder's]")],
-    reviews: Annotated[tuple[str, ...], option("--reviews PATH", "Reviews, a file or folder; repeatable.")],
-    table: Annotated[str | None, option("--table FILE", "Summaries that you have, instead of reviews.")],
+    name: Annotated[str | None, option("--name NAME", "Name of the data set. [default: the folder's]")],
+    reviews: Annotated[tuple[str, ...], option("--reviews PATH", "File or folder of reviews; repeatable.")],
+    table: Annotated[str | None, option("--table FILE", "Table of existing summaries, instead of reviews.")],
     papers: Annotated[str | None, option("--papers PATH", "Folder of the cited papers. [default: papers]")],
     model: Annotated[str | None, options.option("--model MODEL", "Such as openai/NAME. [default: by your keys]")],
     precision: Annotated[
-        float | None, option("--precision SHARE", "Of the labels, that is aimed at.", options.Finite(0, 1))
+        float | None, option("--precision SHARE", "Target precision of the labels.", options.Finite(0, 1))
     ],
     licences: Annotated[
         tuple[str, ...],
         option("--license NAME", f"Allowed licence; repeatable: {', '.join(KNOWN)}.", click.Choice(KNOWN)),
     ],
-    yes: Annotated[bool, option("--yes", "Ask nothing: take defaults for what is not given.")],
-    overwrite: Annotated[bool, option("--overwrite", "Replace a configuration that is there.")],
+    yes: Annotated[bool, option("--yes", "Ask nothing; use defaults for what is not given.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace an existing configuration.")],
     as_json: options.AsJson,
 ) -> None:
-    """Write the configuration of a construction, with every key explained.
+    """Write a configuration file for a construction, every key explained.
 
-    FOLDER gets construction.toml; paths are relative to FOLDER. In a terminal you
-    are asked for what no option says; else, and with --yes, defaults are taken.
+    FOLDER gets construction.toml; paths are relative to FOLDER. In a terminal, you
+    are asked for what no option gives; otherwise, and with --yes, defaults are
+    used.
 
     \b
     Examples:
@@ -141,7 +145,7 @@ def _default_model() -> str:
 
 def config_text(values: Mapping[str, Any]) -> str:
     """Return a configuration with all keys: given values, else defaults; those without one as comments."""
-    lines = [f"# What decides the data set '{printable(str(values['name']))}'. Paths are relative to this file."]
+    lines = [f"# Settings of the data set '{printable(str(values['name']))}'. Paths are relative to this file."]
     return "\n".join([*lines, *_lines(ConfigFile, values, ""), ""])
 
 

@@ -49,7 +49,7 @@ def print_failures(failures: Mapping[str, str]) -> None:
 def _tell_unreadable(papers: Mapping[str, str]) -> None:
     """Warn of files of papers that cannot be read, each with why and what to do."""
     if papers:
-        told = f"warning: {counted(len(papers), 'file')} of papers cannot be read, and count as not at hand; mend them,"
+        told = f"warning: {counted(len(papers), 'file')} of papers cannot be read, and count as missing; repair them,"
         print_prose(f"{told} or delete them and give --fetch to `construct run`:", "  ", err=True)
     for line in few([f"{name}: {why}" for name, why in papers.items()], _MOST_FAILURES):
         print_prose(printable(line), "    ", "  ", err=True)
@@ -59,23 +59,25 @@ def _tell_unreadable(papers: Mapping[str, str]) -> None:
 def run(
     *,
     path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
-    fetch: Annotated[bool, option("--fetch", "First fetch cited papers that are not at hand.")],
-    limit: Annotated[int | None, options.number("--limit N", "Only N drafts in each step that asks a model: a pilot.")],
+    fetch: Annotated[bool, option("--fetch", "First download the cited papers that are missing.")],
+    limit: Annotated[
+        int | None, options.number("--limit N", "Only N drafts in each step that asks a model (a pilot).")
+    ],
     until: Annotated[str | None, option("--until STEP", "Stop after this step.", click.Choice(list(STEP_FILES)))],
-    partial: Annotated[bool, option("--partial", "Make a data set of what is done, though drafts wait.")],
-    overwrite: Annotated[bool, option("--overwrite", "Redo steps of other settings; stored replies cost nothing.")],
+    partial: Annotated[bool, option("--partial", "Write a data set of the finished drafts, though others wait.")],
+    overwrite: Annotated[bool, option("--overwrite", "Redo steps made with other settings; stored replies are free.")],
     drop_failed: Annotated[bool, option("--drop-failed", "Drop drafts whose request failed in all attempts.")],
-    base_url: Annotated[str, option("--base-url URL", "Address of Europe PMC, for --fetch.")] = BASE_URL,
+    base_url: Annotated[str, option("--base-url URL", "Base URL of Europe PMC, for --fetch.")] = BASE_URL,
     place: options.WorkPlaceChoice,
     asking: Asking,
 ) -> int:
-    """Run all steps, and make the data set.
+    """Run all steps and write the data set.
 
     CONFIG.toml is what 'construct init' writes. After Ctrl-C, a cost limit or a
-    failed server, run it again to resume. --fetch gets open-access papers from
-    Europe PMC, with --limit only as many as the pilot needs. --partial without
-    --limit asks nothing. Exit code 1: a review could not be read, nothing was kept,
-    or drafts failed and are asked again by the next run.
+    failed server, run it again to resume. --fetch downloads open-access papers from
+    Europe PMC; with --limit, only as many as the pilot needs. --partial without
+    --limit asks no model. Exit code 1: a review could not be read, nothing was
+    kept, or drafts failed (the next run asks for them again).
 
     \b
     Examples:
@@ -183,7 +185,7 @@ def _next(made: Constructed, config: Config, path: Path, *, is_pilot: bool) -> s
 
 @options.command
 def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
-    """Say where a construction stands.
+    """Show the progress of a construction.
 
     WORK, the work folder, is only read, also while a step runs.
 

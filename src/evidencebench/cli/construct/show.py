@@ -32,21 +32,22 @@ def show(
     work: Annotated[Path, argument("WORK", kind=options.EXISTING_FOLDER)],
     draft: Annotated[str | None, argument("[DRAFT]", required=False)],
     output: Annotated[Path | None, options.output("FILE.html", "The page. [default: WORK/drafts.html]")],
-    overwrite: Annotated[bool, option("--overwrite", "Replace FILE.html where it exists.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace FILE.html if it exists.")],
     papers: Annotated[
-        Path | None, option("--papers FOLDER", "The papers. [default: as the configuration says]", options.FOLDER)
+        Path | None,
+        option("--papers FOLDER", "Folder of the papers. [default: from the configuration]", options.FOLDER),
     ],
     as_json: options.AsJson,
     serving: PageServing,
 ) -> None:
     """Show what became of the drafts, and why.
 
-    Writes a page: how many drafts each step dropped and for which reasons, the
-    noise of the labels, the cost; and each draft with its passage, hypothesis,
-    aspects, and the sentences that models marked, with all votes.
+    Writes a page with how many drafts each step dropped and why, the noise of the
+    labels and the cost; and each draft with its passage, hypothesis, aspects, and
+    the sentences that models selected, with all votes.
 
-    With DRAFT, that draft alone is printed; its number or a part of its id is
-    enough. With --open, the page is served, and drafts can be edited in it.
+    With DRAFT (its number, or part of its id), prints only that draft. With --open,
+    serves the page, and drafts can be edited in it.
 
     \b
     Examples:
@@ -101,9 +102,9 @@ def _lines(record: DraftRecord, n_drafts: int) -> Iterator[tuple[str, str]]:
     """Yield what is printed of a draft: each text with its indent."""
     row, draft, cited = record.row, record.draft, record.draft.passage
     became = {
-        "kept": "goes on",
-        "doubtful": f"goes on; votes are split {counted(row.n_doubtful, 'time')}",
-        "waiting": f"waits: '{row.step}' was its last step",
+        "kept": "kept",
+        "doubtful": f"kept; votes are split {counted(row.n_doubtful, 'time')}",
+        "waiting": f"waiting: '{row.step}' was its last step",
         "dropped": f"dropped at '{row.step}': {': '.join(filter(None, (row.reason, draft.detail)))}",
     }
     place = f" ({row.number} of {n_drafts})" if row.number else ""
@@ -112,7 +113,7 @@ def _lines(record: DraftRecord, n_drafts: int) -> Iterator[tuple[str, str]]:
     where = (cited.review_file, *cited.section, " ".join(dict.fromkeys(cited.marks))) if cited else ()
     parts = {
         "Review": " > ".join((draft.review_id, *where)),
-        **dict(zip(("Before", "Passage", "Behind"), record.passage, strict=True)),
+        **dict(zip(("Before", "Passage", "After"), record.passage, strict=True)),
         **{name.capitalize(): getattr(draft, name) for name in ("summary", "purpose", "hypothesis")},
         "Paper": ", ".join((draft.paper_id, draft.paper_file, counted(len(sentences), "sentence"))),
         "Note": record.note,

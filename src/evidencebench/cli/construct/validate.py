@@ -48,7 +48,7 @@ _DEFAULT_MARGIN = 0.05
 _MOST_SHOWN = 5
 _VERDICTS = (
     "Not shown does not mean different. Not worse: the model agrees with people as they do with each other, or better. "
-    "Accuracy is not tested: marks are rare, so that all agree on most."
+    "Accuracy is not tested: selected sentences are rare, so all agree on most."
 )
 
 _Team = tuple[str, tuple[str, ...]]
@@ -69,22 +69,26 @@ def validate(
     sort: Annotated[TaskSort | None, option("--sort", "What people are asked. [default: sentences]")],
     n_tasks: Annotated[int | None, options.number("-n N", "Tasks to draw. [default: 50; pairs, results: 100]")],
     folder: Annotated[
-        Path | None, option("--folder", "For tasks and answers. [default: WORK/validation]", options.FOLDER)
+        Path | None, option("--folder", "Folder for tasks and answers. [default: WORK/validation]", options.FOLDER)
     ],
     tools: Annotated[
-        tuple[str, ...], option("--for", "Write files for a tool; repeatable.", click.Choice(list(TOOLS)))
+        tuple[str, ...], option("--for", "Write the tasks for another tool; repeatable.", click.Choice(list(TOOLS)))
     ],
-    answers: Annotated[tuple[Path, ...], option("--answers FILE", "Keep a tool's answers, and report; repeatable.")],
-    is_report: Annotated[bool, option("--report", "Report what people answered.")],
+    answers: Annotated[
+        tuple[Path, ...], option("--answers FILE", "Import another tool's answers, and report; repeatable.")
+    ],
+    is_report: Annotated[bool, option("--report", "Report on the answers of people.")],
     teams: Annotated[
         tuple[_Team, ...],
-        option("--team T=A,B", "Annotators who stand as one; repeatable.", options.Parsed("team", _team)),
+        option("--team T=A,B", "Annotators who count as one; repeatable.", options.Parsed("team", _team)),
     ],
     margin: Annotated[
-        float, option("--margin SHARE", "Differences up to it count as equivalent.", options.OPEN_SHARE)
+        float, option("--margin SHARE", "Differences up to this count as equivalent.", options.OPEN_SHARE)
     ] = _DEFAULT_MARGIN,
-    disagreements: Annotated[Path | None, option("--disagreements FILE", "Write all, as a page.", OutputFile())],
-    overwrite: Annotated[bool, option("--overwrite", "Replace these files where they exist.")],
+    disagreements: Annotated[
+        Path | None, option("--disagreements FILE", "Write a page of all disagreements.", OutputFile())
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace these files if they exist.")],
     resampling: options.ResamplingChoice,
     as_json: options.AsJson,
     table_format: Annotated[str, options.output_format("text", "markdown", "latex")],
@@ -93,21 +97,21 @@ def validate(
 ) -> None:
     """Let people check the labels, and report how they agree.
 
-    The first call draws tasks and serves the app in which people answer and
-    adjudicate; later ones serve it again. --report reports. People see no label.
-    --answers keeps what another tool gave back as if it was given in the app.
+    The first call draws tasks and serves the page where people answer and
+    adjudicate; later calls serve it again. --report prints the report. People do
+    not see the labels. --answers imports answers from another tool.
 
     \b
-    sentences   which sentences of a paper hold an aspect (50 papers)
-    pairs       does this sentence hold this aspect? Half are labelled so
-    results     is this aspect a result? Half are labelled so
+    sentences   which sentences of a paper state an aspect (50 papers)
+    pairs       does this sentence state this aspect? (half are labelled yes)
+    results     is this aspect a result? (half are labelled yes)
     passages    is the passage about this one paper, with a result? (WORK only)
     hypotheses  is the hypothesis worth asking, and is the paper relevant?
-    aspects     can one sentence hold it, and is it true to the summary?
+    aspects     can one sentence state it, and is it true to the summary?
 
-    Intervals of agreement are studentised bootstraps over papers. Equivalence is
-    shown where both one-sided tests reject a difference beyond the margin at the
-    5 % level; choose it before you look.
+    Intervals of agreement are from a studentised bootstrap over papers. Equivalence
+    is shown if both one-sided tests reject a difference beyond the margin at the 5
+    % level; choose the margin before you look.
 
     \b
     Examples:
@@ -220,7 +224,7 @@ def _reports(
             continue
         if report.n_changed:
             left_out = counted(report.n_changed, "task")
-            cautions.append(f"{tasks.path}: {left_out} left out, on aspects that the labels have not any more")
+            cautions.append(f"{tasks.path}: {left_out} left out, on aspects that the labels no longer have")
         reports.append(report)
     if not reports:
         raise UndefinedScoreError("; ".join(cautions))
@@ -237,8 +241,8 @@ def _print_report(report: ValidationReport, resampling: Resampling, table_format
         print_prose(f"The margin of equivalence is {100 * report.margin:g} points ({chosen}).")
     if agreements:
         print_prose(
-            "undefined: the formula divides by 0, as where nobody marked anything. no interval: too few papers with "
-            "marks, or no spread between papers."
+            "undefined: the formula divides by 0, for example if nobody selected anything. no interval: too few papers "
+            "with selections, or no spread between papers."
         )
     n = len(report.disagreements)
     click.echo(f"\n{counted(n, 'judgment')} on which raters differ")
@@ -248,7 +252,7 @@ def _print_report(report: ValidationReport, resampling: Resampling, table_format
         print_prose(f"{row.task}, {place}: {printable(row.sentence)}")
         if row.aspect != row.sentence:
             print_prose(f"  aspect: {printable(row.aspect)}")
-        print_prose(printable(f"  marked by {', '.join(row.marked_by)}; not by {', '.join(row.not_marked_by)}"))
+        print_prose(printable(f"  selected by {', '.join(row.marked_by)}; not by {', '.join(row.not_marked_by)}"))
     if n > _MOST_SHOWN:
         click.echo(f"\n... {n - _MOST_SHOWN:,} more; --disagreements FILE writes all")
 
@@ -268,7 +272,7 @@ def _tables(report: ValidationReport, of_criterion: CriterionReport, resampling:
         )
     else:
         raters = [(one.rater, one.n_tasks, one.n_judged, one.n_yes, share) for one, share in shares]
-        columns = ["rater", "done", "sentences", "marked", "% marked"]
+        columns = ["rater", "done", "sentences", "selected", "% selected"]
         yield Table(title=f"{report.sort}: {title}", columns=columns, rows=raters)
     if (agreement := of_criterion.agreement) is None:
         return

@@ -41,18 +41,18 @@ _ENTRIES = argument("NAME...", options.Parsed("name", _entry), required=True, sh
 def download(
     *,
     entries: Annotated[tuple[CatalogEntry, ...], _ENTRIES],
-    mirror: Annotated[str | None, option("--mirror URL", "Base address of a mirror that holds the files.")],
-    url: Annotated[str | None, option("--url URL", "The whole address of the file.")],
-    from_file: Annotated[Path | None, option("--from-file FILE", "Take a local file instead.", options.FILE)],
-    folder: Annotated[Path | None, option("--folder", "Where to keep it; default: see 'data list'.")],
-    attempts: Annotated[int, options.number("--attempts N", "Tries, each resuming.", most=100)] = 5,
-    force: Annotated[bool, option("--force", "Replace a file that is there.")],
+    mirror: Annotated[str | None, option("--mirror URL", "Base URL of a mirror that has the files.")],
+    url: Annotated[str | None, option("--url URL", "Full URL of the file.")],
+    from_file: Annotated[Path | None, option("--from-file FILE", "Use a local file instead.", options.FILE)],
+    folder: Annotated[Path | None, option("--folder", "Folder to save to; default: see 'data list'.")],
+    attempts: Annotated[int, options.number("--attempts N", "Attempts; each one resumes.", most=100)] = 5,
+    force: Annotated[bool, option("--force", "Replace an existing file.")],
     progress_style: options.ProgressStyle,
 ) -> None:
-    """Fetch official data, resuming and checking size and sha256.
+    """Download official data, resuming and verifying size and sha256.
 
-    NAME is train, dev, test, 100k-train or 100k-test. The files keep their own
-    licences; they are never part of this package.
+    NAME is train, dev, test, 100k-train or 100k-test. The files have their own
+    licences and are not part of this package.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def download(
 
 @options.command
 def list_(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
-    """List the known data sets, and which of them are here.
+    """List the known data sets and which of them are downloaded.
 
     \b
     Example: evidencebench data list
@@ -95,12 +95,12 @@ def list_(*, as_json: options.AsJson, table_format: options.TableFormat) -> None
         return
     rows: list[list[Cell]] = [["sample", n_sample, "MIT, synthetic", "comes with the package"]]
     rows += [
-        [name, entry.n_instances, entry.licence, "here" if name in paths else "not downloaded"]
+        [name, entry.n_instances, entry.licence, "downloaded" if name in paths else "not downloaded"]
         for name, entry in CATALOG.items()
     ]
     print_table(Table(columns=["name", "instances", "licence", "state"], rows=rows), table_format)
     if table_format == "text":
-        print_prose(f"kept in {folder} (set EVIDENCEBENCH_DATA to change)")
+        print_prose(f"stored in {folder} (set EVIDENCEBENCH_DATA to change)")
 
 
 # Nine digits: no file holds more instances, and int() refuses thousands of digits.
@@ -112,14 +112,14 @@ def show(
     *,
     data: options.DataArgument,
     instance_id: Annotated[str | None, argument("[ID]")],
-    evidence: Annotated[bool, option("--evidence", "Only sentences that are a source of an aspect.")],
+    evidence: Annotated[bool, option("--evidence", "Show only sentences that are evidence for an aspect.")],
     as_json: options.AsJson,
 ) -> None:
-    """Show one instance, or without ID a line an instance.
+    """Show one instance, or list all of them without ID.
 
-    ID is an instance id, or its position from 0. A line is a sentence: # marks a
-    heading, > the abstract, and [aspects ...] names what it is a source of, the
-    aspects counted from 0.
+    ID is an instance id, or its position counted from 0. Each line is a sentence: #
+    marks a heading, > the abstract, and [aspects ...] lists the aspects, counted
+    from 0, that the sentence is evidence for.
 
     \b
     Examples:
@@ -192,17 +192,18 @@ def solve(
     *,
     data: options.DataArgument,
     output: Annotated[Path, option("-o, --output", "The copy to write.", OutputFile())],
-    overwrite: Annotated[bool, option("--overwrite", "Replace the copy where it exists.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the copy if it exists.")],
     place: options.WorkPlaceChoice,
     max_errors: options.MaxErrors,
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,
 ) -> int:
-    """Derive all four optima of a data set, exactly, into a copy.
+    """Compute the four optima of each instance, exactly, into a copy.
 
-    After an interruption, run the same command again to resume. Other instances are
-    solved where one fails, and the next run tries that again. Exit code 1: an optimum
-    could not be proven, or an instance failed and no copy was written.
+    After an interruption, run the same command again to resume. If an instance
+    fails, the others are still solved, and the next run tries it again. Exit code
+    1: an optimum could not be proven, or an instance failed and no copy was
+    written.
 
     \b
     Example: evidencebench data solve labels.json -o solved.json --jobs 2
@@ -224,7 +225,7 @@ def solve(
         failed = [printable(f"  failed: {instance_id}: {why}") for instance_id, why in report.failed.items()]
         click.echo("\n".join([head, *few(failed)]), err=True)
     else:
-        resumed = f", {report.n_resumed} of them by an earlier call" if report.n_resumed else ""
+        resumed = f", {report.n_resumed} of them earlier" if report.n_resumed else ""
         click.echo(
             f"{output}: {counted(report.n_instances, 'instance')} solved{resumed}; {len(report.unproven)} not proven"
         )
@@ -241,7 +242,7 @@ def stats(
     table_format: options.TableFormat,
     progress_style: options.ProgressStyle,
 ) -> None:
-    """Describe a data set in numbers.
+    """Print statistics of a data set.
 
     \b
     Example: evidencebench data stats sample
@@ -282,15 +283,15 @@ def stats(
 def validate(
     *,
     files: Annotated[tuple[str, ...], argument("D...", required=True, shell_complete=options.complete_data)],
-    optima: Annotated[bool, option("--optima", "Solve every instance again and compare the stored optima.")],
+    optima: Annotated[bool, option("--optima", "Solve every instance again and check the stored optima.")],
     place: options.WorkPlaceChoice,
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,
 ) -> int:
-    """Report every violation of the format, with its place.
+    """Report every violation of the format, and where it is.
 
-    A paper in two of the files is a violation. Exit code 0: valid; 1: violations, or
-    an instance could not be checked; 2: a file cannot be read.
+    A paper that is in two of the files is a violation. Exit code 0: valid; 1:
+    violations, or an instance could not be checked; 2: a file cannot be read.
 
     \b
     Examples:
@@ -375,12 +376,12 @@ def _print_report(report: FileReport, *, optima: bool) -> None:
 command: LazyGroup = LazyGroup(
     "data",
     package=__name__,
-    lines={"convert": "Write a data set in the form that OUTPUT's suffix names."},
+    lines={"convert": "Convert a data set to the format of OUTPUT's suffix."},
     commands=[download, list_, show, solve, stats, validate],
-    help="""Validate, describe, show, solve, convert, download data.
+    help="""Validate, describe, show, solve, convert and download data.
 
-D is a file (.json, .jsonl, .gz of either, or .parquet), a folder of such files or
-a pattern in quotes ('shards/*.parquet'), an address (https, s3), or a catalogue
-name: sample, train, dev, test, 100k-train, 100k-test.
+D is a file (.json, .jsonl, either with .gz, or .parquet), a folder of such files,
+a quoted glob ('shards/*.parquet'), a URL (https, s3) or a catalogue name: sample,
+train, dev, test, 100k-train, 100k-test.
 """,
 )

@@ -36,28 +36,32 @@ def convert(
     *,
     data: options.DataArgument,
     output: Annotated[Path, argument(type=OutputFile())],
-    read_from: Annotated[PaperFormat | None, option("--from", "Which form of the papers to read: nxml if there.")],
+    read_from: Annotated[
+        PaperFormat | None, option("--from", "Format of the papers to read; default: nxml if present.")
+    ],
     split: Annotated[SplitName | None, option("--split", "Only this split of the folder.")],
-    qrels: Annotated[Path | None, option("--qrels FILE", "Diversity qrels, as labels in place of D's own.")],
-    shard_size: Annotated[int | None, options.number("--shard-size N", "Write several files, of at most N instances.")],
-    overwrite: Annotated[bool, option("--overwrite", "Replace OUTPUT where it exists.")],
+    qrels: Annotated[Path | None, option("--qrels FILE", "Diversity qrels to use as labels, instead of D's own.")],
+    shard_size: Annotated[
+        int | None, options.number("--shard-size N", "Write several files of at most N instances each.")
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace OUTPUT if it exists.")],
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,
 ) -> None:
-    """Write a data set in the form that OUTPUT's suffix names.
+    """Convert a data set to the format of OUTPUT's suffix.
 
-    .json, .jsonl, .gz of either, or .parquet; - is standard output, as JSON Lines.
-    Fields that this version does not know are kept. --shard-size writes several
-    files, such as train-00000-of-00005.parquet, whose folder is one data set.
+    The suffix is .json, .jsonl, either with .gz, or .parquet; - writes JSON Lines
+    to standard output. Unknown fields are kept. --shard-size writes several files,
+    such as train-00000-of-00005.parquet; their folder is then one data set.
 
-    --qrels takes the labels from a TREC file: subtopics are aspects, docnos are as
-    'export trec' writes them. Only instances that it judges are written; 'data
-    solve' derives their optima.
+    --qrels takes the labels from a TREC file: subtopics are aspects, and docnos are
+    as in 'export trec'. Only instances that are judged there are written; 'data
+    solve' computes their optima.
 
     D may also be the published folder of Evidence Inference 2.0 (the one with
-    prompts_merged.csv): an instance a prompt, an aspect a text that doctors marked.
-    What could not be placed is counted by reason, and listed in
-    OUTPUT.placement.json.
+    prompts_merged.csv): each prompt becomes an instance, and each text that doctors
+    marked becomes an aspect. Annotations that were not found in the paper are
+    counted by reason and listed in OUTPUT.placement.json.
 
     \b
     Examples:

@@ -34,17 +34,17 @@ from evidencebench.wording import counted
 def examples(
     *,
     data: options.Data,
-    n: Annotated[int, options.number("-n N", "How many.")] = 8,
-    output: Annotated[Path, options.output("FILE", "Where to; - is standard output.")],
+    n: Annotated[int, options.number("-n N", "Number of examples.")] = 8,
+    output: Annotated[Path, options.output("FILE", "File to write; - is standard output.")],
     seed: options.Seed,
-    overwrite: Annotated[bool, option("--overwrite", "Replace the file where it exists.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the file if it exists.")],
     as_json: options.AsJson,
 ) -> None:
     """Draw examples for the prompt of llm_icl from labelled data.
 
-    Each is a hypothesis and the texts of the fewest sentences that cover all of
-    its aspects. Draw them from other data than is scored: llm_icl refuses to
-    answer papers that are among its examples.
+    An example is a hypothesis with the smallest set of sentences that covers all
+    its aspects. Draw examples from other data than you score: llm_icl refuses
+    papers that are among its examples.
 
     \b
     Example: evidencebench llm examples --data train -n 8 -o examples.json
@@ -82,11 +82,10 @@ _ADDRESSES: tuple[Column[Provider], ...] = (
 
 @options.command
 def providers(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
-    """List who serves models, and which of their keys are set.
+    """List the providers of models, and which of their keys are set.
 
-    A model is written provider/name. A key is looked for in the variable of the
-    environment, else in the file .env of this folder, as it is when a model is
-    asked. No key is shown.
+    A model is written provider/name. A key is read from its environment variable,
+    or else from the file .env in the current folder. No key is shown.
 
     \b
     Example: evidencebench llm providers
@@ -120,18 +119,19 @@ def rewrite(
     how: Annotated[str, argument(type=click.Choice(["negated", "paraphrased"]))],
     data: options.Data,
     model: options.Model,
-    output: Annotated[Path | None, options.output("FILE", "Where to: a file with the suffix .jsonl.")],
+    output: Annotated[Path | None, options.output("FILE", "File to write; ends in .jsonl.")],
     limit: options.Limit,
     ids: options.Ids,
     seed: options.Seed,
-    overwrite: Annotated[bool, option("--overwrite", "Replace the file where it exists.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the file if it exists.")],
     asking: Asking,
 ) -> int:
-    """Have a model negate or paraphrase the hypotheses, for 'controls'.
+    """Let a model negate or paraphrase the hypotheses, for 'controls'.
 
-    Each line of the file has an instance's id, the new hypothesis, and its own one
-    beside it: read them before you use them. Hypotheses that were not rewritten are
-    listed and missing in the file; add them by hand, since 'controls' needs all.
+    Each line of the file has an instance's id, the new hypothesis and the original:
+    check them before you use them. Hypotheses that could not be rewritten are
+    listed, and missing from the file; add them by hand, since 'controls' needs all
+    of them.
 
     \b
     Example: evidencebench llm rewrite negated --data train \\
@@ -172,15 +172,15 @@ def show(
     *,
     run: Annotated[Path, argument()],
     instance_id: Annotated[str, argument("ID")],
-    data: Annotated[str | None, option("-d, --data D", "The run's data, where it has moved.")],
+    data: Annotated[str | None, option("-d, --data D", "The run's data, if it has moved.")],
     tasks: options.Tasks,
-    epoch: Annotated[int, options.number("--epoch N", "Of a run in several epochs: which.")] = 1,
+    epoch: Annotated[int, options.number("--epoch N", "Which epoch of a run that has several.")] = 1,
     as_json: options.AsJson,
 ) -> None:
-    """Show what a model was asked for an instance, and its replies.
+    """Show the prompts for an instance, and the model's replies.
 
-    The requests are made again from the run's header and its data, and the replies
-    are read from the cache of this machine (see 'cache'). Nothing is sent.
+    The prompts are rebuilt from the run's header and its data; the replies are read
+    from this machine's cache (see 'cache'). Nothing is sent.
 
     \b
     Example: evidencebench llm show mini.jsonl evidencebench_train_id_7
@@ -205,12 +205,12 @@ def show(
 
 
 def _missing_message(run: RunFile, missing: list[Exchange], folder: Path | None) -> str:
-    where = "EVIDENCEBENCH_CACHE is 'off', so that no replies are kept" if folder is None else str(folder / FILE_NAME)
+    where = "EVIDENCEBENCH_CACHE is 'off', so no replies are stored" if folder is None else str(folder / FILE_NAME)
     changed = [f"{name} was {then[:12]}, now {now[:12]}" for name, (then, now) in changed_since(run).items()]
     why = (
         f"the prompts or options have changed since the run was made ({'; '.join(changed)})"
         if changed
-        else "it was removed, is damaged, lies in another EVIDENCEBENCH_CACHE, or the request failed"
+        else "it was removed, is damaged, is in another EVIDENCEBENCH_CACHE, or the request failed"
     )
     key = missing[0].replayed.request.key[:12]
     return (
@@ -275,11 +275,11 @@ def _printable_lines(text: str) -> str:
 command: LazyGroup = LazyGroup(
     "llm",
     package=__name__,
-    lines={"serve-fake": "Serve a fake language model for trials."},
+    lines={"serve-fake": "Serve a fake language model, for tests."},
     commands=[examples, providers, rewrite, show],
     help="""List providers, show prompts and replies, serve a fake model.
 
-And draw examples, and rewrite hypotheses. To ask a model, run a strategy:
-evidencebench run llm_base:model=openai/NAME
+Also draw examples for prompts, and rewrite hypotheses. To ask a model, run a
+strategy: evidencebench run llm_base:model=openai/NAME
 """,
 )

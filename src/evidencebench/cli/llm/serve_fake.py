@@ -21,22 +21,22 @@ def serve_fake(
     behaviour: Annotated[
         str, option("--behaviour P", "How the model answers; see below.", click.Choice(list(BEHAVIOURS)))
     ] = "oracle",
-    port: Annotated[int, options.number("--port N", "0: a free one.", least=0, most=65535)],
+    port: Annotated[int, options.number("--port N", "Port to listen on; 0: any free one.", least=0, most=65535)],
     host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1",
-    expose: Annotated[bool, option("--expose", "Allow a host that other machines reach. No key is asked for.")],
-    faults: Annotated[float, option("--faults RATE", "Share that fails.", options.Finite(0, 1))] = 0.0,
+    expose: Annotated[bool, option("--expose", "Allow a --host that other machines can reach. No key is required.")],
+    faults: Annotated[float, option("--faults RATE", "Share of requests that fail.", options.Finite(0, 1))] = 0.0,
     seed: options.Seed,
-    latency: Annotated[float, option("--latency SECONDS", "Of each reply.", options.Finite(0, 3600))] = 0.0,
+    latency: Annotated[float, option("--latency SECONDS", "Delay of each reply.", options.Finite(0, 3600))] = 0.0,
     construction: Annotated[
         Path | None, option("--construction GOLD", "Gold studies, for the steps of 'construct'.", options.EXISTING_FILE)
     ],
 ) -> None:
-    """Serve a fake language model for trials.
+    """Serve a fake language model, for tests.
 
-    It speaks OpenAI's chat completions, and answers prompts about the papers of D as
-    the behaviour says. Any key and any model is taken; a model named like a
-    behaviour has that behaviour. GET /log has the counts of requests and
-    payments. Serves until Ctrl-C.
+    It speaks OpenAI's chat completions API and answers prompts about the papers of
+    D according to --behaviour. Any key and any model name is accepted; a model
+    named after a behaviour has that behaviour. GET /log returns counts of requests
+    and payments. Serves until Ctrl-C.
 
     \b
     Example: evidencebench llm serve-fake --data sample --port 8000

@@ -98,7 +98,7 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
         Route("/api/find/export", export, methods=["POST"]),
     )
     return page_app(
-        "Evidence in a paper of your own",
+        "Find evidence in your own papers",
         routes,
         source="find",
         address=address,

@@ -8,14 +8,14 @@ import { PAGE_SIZE, chosen, folded, go, linkTo, linkToList, namesOf, picker, rea
    `entriesOf(paper, asked, source)` makes its entries {kind, groups, text, draw}. */
 const LISTS = {
   missed: {
-    title: "What all missed",
-    told: "Aspects that count on this task and that a sentence of the paper states. Controls that know the labels do not count as finding one.",
+    title: "What all systems missed",
+    told: "Aspects that count in this task and that a sentence of the paper states. Systems that know the labels are not counted.",
     noun: "aspect", by: "Found by", kinds: { missed: "no system", found: "some system" }, first: ["missed"], sides: [],
     entriesOf: (paper, asked) => aspectEntries(paper, asked, (finds) => (asked.counted.some(finds) ? "found" : "missed")),
   },
   why: {
     title: "Where A and B differ",
-    told: "Aspects that count on this task and that a sentence of the paper states. A system finds one where it chose a sentence that states it, also where chance decides whether that sentence counts.",
+    told: "Aspects that count in this task and that a sentence of the paper states. A system finds an aspect if it selects a sentence that states it, even if that sentence counts only with a probability.",
     noun: "aspect", by: "Found by", kinds: { a: "only A", b: "only B", both: "both", neither: "neither" }, first: ["a", "b"], sides: ["a", "b"],
     entriesOf: (paper, asked) => aspectEntries(paper, asked, (finds) => {
       const [a, b] = [asked.a, asked.b].map(finds);
@@ -24,9 +24,9 @@ const LISTS = {
   },
   replies: {
     title: "Replies of a language model",
-    told: "Each leads to the paper, with all that was asked and replied.",
-    noun: "answer", by: "What became of it", sides: ["a"],
-    kinds: { answered: "answered", empty: "empty", unread: "no answer to be read", failed: "failed or missing" },
+    told: "Each links to the paper, with the whole prompt and reply.",
+    noun: "answer", by: "Outcome", sides: ["a"],
+    kinds: { answered: "answered", empty: "empty", unread: "no readable answer", failed: "failed or missing" },
     entriesOf: replyEntries,
   },
 };
@@ -191,8 +191,8 @@ function pageOfList(root, place, asked, asking) {
     h("div.listed-columns", {},
       h("div", {},
         h("div.frame", { tabindex: 0, role: "group", "aria-label": "How many" },
-          h("table.listed-counts", {}, foreign("caption", {}, `${about}. Each number lists what it counts.`), head, table)),
-        hasGroups && h("p.note", {}, "An aspect that several sections state counts in each of them.")),
+          h("table.listed-counts", {}, foreign("caption", {}, `${about}. Click a number to list what it counts.`), head, table)),
+        hasGroups && h("p.note", {}, "An aspect that several sections state is counted in each.")),
       h("div", {},
         form(kinds.label, hasGroups && groups.label, h("label.picker", {}, h("span.picker-name", {}, "Words"), search)),
         told, items.list, items.more))));
@@ -212,7 +212,7 @@ function pageOfList(root, place, asked, asking) {
     const focused = [...table.querySelectorAll("td > *")].indexOf(document.activeElement);
     table.replaceChildren(...countRows(entries, list, { kind, group }, to));
     table.querySelectorAll("td > *")[focused]?.focus();
-    const rest = nRead < overview.n_instances ? `; read ${nRead.toLocaleString("en")} of ${counted(overview.n_instances, "paper")} so far` : "";
+    const rest = nRead < overview.n_instances ? `; read ${nRead.toLocaleString("en")} of ${counted(overview.n_instances, "instance")} so far` : "";
     setText(told, `${fitting.length.toLocaleString("en")} of ${counted(entries.length, list.noun)}${rest}`);
     const key = JSON.stringify([kind, group, q]);
     items.show(fitting, shown !== key);

@@ -24,10 +24,10 @@ export function aspectMatrix(graded, on) {
     const name = place ? nameOf(words) : null; // the first shows all
     return h("button", { onclick: () => { show(name); on.filter(name); } }, `${words} `, h("span.number", {}, items.filter(keeps).length));
   });
-  const none = h("p.none", {}, "No aspect is like that.");
+  const none = h("p.none", {}, "There is no such aspect.");
   const hasTexts = graded.aspects.some((aspect) => aspect.text !== null);
   const body = h("tbody");
-  const caption = "Which system found which aspect; those that most systems missed come first";
+  const caption = "Which system found which aspect; those missed by most systems come first";
   const frame = h("div.matrix-frame", { hidden: !items.length },
     h("table.matrix", {}, h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, [...heads.values()])), body));
   frame.style.setProperty("--n", columns.length); // for print
@@ -88,7 +88,7 @@ function matrixRow(graded, aspect, columns, on) {
     foreign("span.gist", {}, textOfAspect(graded, aspect, 200)));
   const cell = (share) => {
     const state = share === 1 ? "found" : share === 0 ? "missed" : "chance";
-    const words = state === "chance" ? `found with a chance of ${percent(share)}` : state;
+    const words = state === "chance" ? `found with probability ${percent(share)}` : state;
     return h(`span.cell.is-${state}`, { role: "img", "aria-label": words, title: words });
   };
   const cells = columns.map((side) => h("td", { class: side.key && `of-${side.key}` }, aspect.counts && cell(side.covers(aspect))));
@@ -157,7 +157,7 @@ function foundBy({ sides, competing }, aspect) {
   const list = (named) => named.map(({ label, covers }, place) => [
     place > 0 && ", ",
     foreign("span", {}, label),
-    covers(aspect) < 1 && ` (chance of ${percent(covers(aspect))})`,
+    covers(aspect) < 1 && ` (probability ${percent(covers(aspect))})`,
   ]);
   return h("p.found-by", {},
     competing.length > 0 && `Found by ${finders.length} of ${counted(competing.length, "system")}`,

@@ -7,9 +7,9 @@ import { askServer } from "./server.js";
 
 // State -> its name in the list, and the words for one draft.
 const STATES = {
-  doubtful: ["votes are split", (row) => `Goes on. Votes are split ${counted(row.n_doubtful, "time")}.`],
-  kept: ["kept", () => "Goes on."],
-  waiting: ["waits", (row) => `Waits for its next step; “${row.step}” was the last.`],
+  doubtful: ["votes are split", (row) => `Kept. Votes are split ${counted(row.n_doubtful, "time")}.`],
+  kept: ["kept", () => "Kept."],
+  waiting: ["waiting", (row) => `Waiting for the next step; “${row.step}” was the last.`],
   dropped: ["dropped", (row, detail) => `Dropped at “${row.step}”: ${[row.reason, detail].filter(Boolean).join(": ")}`],
 };
 const SHORT_PAPER = 30; // sentences; such a paper is shown as a whole
@@ -125,7 +125,7 @@ function overviewParts(overview, shown, fillRows) {
       h("thead", {}, h("tr", {}, ["Step", "Drafts", "Kept", "Dropped", "Reasons"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, overview.steps.map(stepRow)))),
     h("h2", {}, "Drafts"),
-    h("div.bench-filters", { role: "group", "aria-label": "Which drafts" }, filters, h("label", {}, "with the words ", search)),
+    h("div.bench-filters", { role: "group", "aria-label": "Which drafts" }, filters, h("label", {}, "containing ", search)),
     h("p.list-count", { role: "status" }),
     h("ol.bench-rows", { role: "list" }),
   ].flat(Infinity).filter(Boolean);
@@ -165,7 +165,7 @@ function draftView(record, edits, before) {
     { "aria-pressed": "false", "aria-label": `aspect ${place + 1}: mark its sentences`, onclick: () => choose(place) }, place + 1));
   let pressed = null;
   const results = draft.results ?? [];
-  const warned = (name) => record.warnings.filter(([of]) => of === name).map(([, why]) => foreign("p.bench-told", {}, `Look again: ${why}.`));
+  const warned = (name) => record.warnings.filter(([of]) => of === name).map(([, why]) => foreign("p.bench-told", {}, `Check this: ${why}.`));
   const field = (name, label) => (draft[name] || edits?.texts[name]) && h("section", {}, h("h2", {}, label),
     draft[name] === record.passage[1] ? h("p", {}, "The whole passage.") : foreign("p", {}, draft[name] ?? ""), warned(name), edits?.texts[name]);
   const element = h("article", {},
@@ -174,7 +174,7 @@ function draftView(record, edits, before) {
     warned("edits"), edits?.head,
     h("dl.bench-facts", {}, facts(record).map(([name, text]) => [h("dt", {}, name), foreign("dd", {}, text)])),
     h("section", {}, h("h2", {}, "Passage"), passagePart(record)),
-    field("summary", "Summary"), field("purpose", "Purpose, as the model says"), field("hypothesis", "Hypothesis"),
+    field("summary", "Summary"), field("purpose", "Purpose, according to the model"), field("hypothesis", "Hypothesis"),
     aspects.length > 0 && h("section", {}, h("h2", {}, "Aspects"), h("ol.bench-aspects", { role: "list" }, aspects.map((text, place) => h("li", {}, chips[place],
       h("div", {}, foreign("span", {}, text), " ", !edits && results.includes(place) && h("b.bench-badge", {}, "Results"), " ",
         h("small", {}, votesText(votesOf(text))), edits?.ofAspect(place)))))),
@@ -347,8 +347,8 @@ function editsOf(overview, record, source, { draw, renew }) {
     const isRejected = edits.some((edit) => edit.rejected);
     return h("section.bench-edits", { "aria-label": "Edits" }, told,
       edits.map((edit) => h("p.bench-edit", {}, foreign("span", {}, editText(edit)),
-        h("button", { "aria-label": `Take back: ${editText(edit)}`, onclick: () => save({ step: edit.step, ...NOTHING }) }, "Take back"))),
-      h("div.bench-edit", {}, h("label", {}, "Your name, which stands beside your edits ", name)),
+        h("button", { "aria-label": `Undo: ${editText(edit)}`, onclick: () => save({ step: edit.step, ...NOTHING }) }, "Undo"))),
+      h("div.bench-edit", {}, h("label", {}, "Your name, shown with your edits ", name)),
       !isRejected && row.step !== "harvest" && editor("rejected", "Reject this draft", "", (typed) => ({ step: lastStep, rejected: typed }), "Why is it rejected?"));
   }
 
@@ -406,7 +406,7 @@ function editsOf(overview, record, source, { draw, renew }) {
     const picked = new Set(sources[place]);
     const done = h("button.people-main", { onclick: async () => { await saving; await shown(await source.record(row)); } }, "Done");
     const rows = pickText(record.paper, toggle);
-    const bar = h("div.bench-marking", {}, foreign("p", {}, `Which sentences hold aspect ${place + 1}? ${aspects[place]}`), done);
+    const bar = h("div.bench-marking", {}, foreign("p", {}, `Which sentences state aspect ${place + 1}? ${aspects[place]}`), done);
     text.element.replaceWith(h("div.people", {}, bar, rows.element));
     rows.showPicked([...picked]);
     rows.focus(sources[place][0] ?? 0);

@@ -89,7 +89,7 @@ export function embeddedSource() {
     // The records of one piece of the papers; none behind the last piece.
     records: async (number) => (number * PIECE_SIZE < all().length ? (await piece(number)).map((line) => JSON.parse(line)) : []),
     // Links beside the list of papers.
-    linksOf: ({ a, b }) => (a === null || b === null ? [] : [h("a", { href: linkToList("why") }, "Aspects that only A or only B finds")]),
+    linksOf: ({ a, b }) => (a === null || b === null ? [] : [h("a", { href: linkToList("why") }, "Aspects that only A or only B found")]),
     // What a shared paper has of this page.
     pageParts: async () => {
       const [policy, style, script] = ["meta[http-equiv]", "style", "script:not([type])"].map((part) => document.querySelector(part));
@@ -137,7 +137,7 @@ export function embeddedSource() {
     const only = document.getElementById("paper"); // of a page with one paper, which is not compressed
     if (only) return [only.textContent];
     const element = document.getElementById(`papers-${number}`);
-    if (!element) throw new Error("This page lists the paper, but does not hold it.");
+    if (!element) throw new Error("This page lists the paper, but does not contain it.");
     last = { number, lines: (await unpacked(element.textContent)).split("\n") };
     return last.lines;
   }

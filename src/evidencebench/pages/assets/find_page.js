@@ -42,7 +42,7 @@ const evidenceItem = ({ sentence, rank, text, message, start }) =>
 // The page for a paper of the reader's own: drop or paste a paper, ask, see its evidence, change how much of it, export.
 
 const EXPORTS = { csv: "CSV", markdown: "Markdown", json: "JSON", ris: "RIS notes", html: "Page (HTML)" };
-const GOALS = { answer: "what answers the hypothesis", study: "what a reviewer would note of the study" };
+const GOALS = { answer: "sentences that answer the hypothesis", study: "all that a reviewer would extract" };
 const EXAMPLE = "Tea lowers blood pressure.";
 const MOST_FILE_BYTES = 64 * 1024 * 1024;
 
@@ -63,7 +63,7 @@ function showFindPage(root) {
   const format = h("select", { id: "find-format" }, ...optionsOf(EXPORTS));
   const exporting = h("div.find-export", { hidden: true }, labelled("Export as", format), h("button", { onclick: () => exportAnswer().catch(({ message }) => announce(status, message)) }, "Export"));
   const answer = h("div.find-answer");
-  const empty = h("p.find-empty", {}, "Drop a paper anywhere on this page. It stays on this machine.");
+  const empty = h("p.find-empty", {}, "Drop a paper anywhere on this page. It does not leave this machine.");
   const text = h("div.find-text", {}, empty);
   let marked = null;
   const question = () => ({ paper: state.paper.key, hypothesis: hypothesis.value.trim(), goal: goal.value });
@@ -74,7 +74,7 @@ function showFindPage(root) {
     h("div.find-side", {},
       h("form.find-form", { onsubmit: ask },
         labelled("Paper: PDF, XML, HTML, Word, EPUB, Markdown or text", file), pasted,
-        labelled("Hypothesis", hypothesis), labelled("Show", goal), labelled("How many sentences", budget),
+        labelled("Hypothesis", hypothesis), labelled("Show", goal), labelled("Number of sentences", budget),
         h("div.find-check", {}, split, h("label", { for: split.id }, "Group by what they report")),
         askButton),
       status, answer, exporting),
@@ -98,7 +98,7 @@ function showFindPage(root) {
     forgetAnswer();
     announce(status, (state.lacking = `Reading ${name} …`));
     try {
-      if (content.size > MOST_FILE_BYTES) throw new Error(`${name}: expected at most ${counted(MOST_FILE_BYTES, "byte")}.`);
+      if (content.size > MOST_FILE_BYTES) throw new Error(`${name} is too large: at most ${counted(MOST_FILE_BYTES, "byte")}.`);
       const found = await askServer("/api/find/paper", { method: "POST", query: { name }, file: content });
       if (state.file.content === content) state.paper = found; // else another one was given since
     } catch (error) {

@@ -15,7 +15,7 @@ function showFindings(answers) {
   const close = h("button", { hidden: true, onclick: shut }, "Close the paper");
   let shown = null;
 
-  answers.parentElement.before(h("div.filters", {}, h("label", {}, "Show ", verdict), h("label", {}, "with the words ", text), status, close));
+  answers.parentElement.before(h("div.filters", {}, h("label", {}, "Show ", verdict), h("label", {}, "containing ", text), status, close));
   answers.querySelectorAll("thead th").forEach((head, column) => {
     const name = head.textContent;
     head.replaceChildren(h("button", { onclick: () => sort(head, column), title: `Sort by: ${name}` }, name));

@@ -12,7 +12,7 @@ export const chips = (aspects, onChoose) => aspects.map((aspect) => {
 
 // The mark of a system: a disc for A, a square for B; hollow where chance decides whether the sentence counts.
 export function mark(side, share = 1) {
-  const words = share < 1 ? `named by ${side.label}; counts with a chance of ${percent(share)}` : `selected by ${side.label}`;
+  const words = share < 1 ? `named by ${side.label}; counts with probability ${percent(share)}` : `selected by ${side.label}`;
   return h(`span.mark.mark-${side.key}${share < 1 ? ".is-drawn" : ""}`, { role: "img", "aria-label": words, title: words });
 }
 
@@ -119,16 +119,16 @@ export function firstWords(text, length = 90) {
 
 // Explains the words and marks of the paper view to somebody who sees them for the first time.
 const DEFINITIONS = {
-  Hypothesis: "the statement on top. Sentences of the paper are wanted that speak for or against it.",
-  Aspect: "one thing the paper has to say about the hypothesis. Each has a number, from 0, and a colour while chosen.",
+  Hypothesis: "the statement at the top. The task is to find sentences that are evidence for or against it.",
+  Aspect: "one point that the paper makes about the hypothesis. Aspects are numbered from 0; a chosen one is coloured.",
   Evidence:
-    "a sentence that states an aspect which counts. Its aspects' numbers stand behind it; its edge and colour say " +
-    "who chose it: both systems, A or B. It is missed where it states an aspect that neither covers; " +
-    "without colour, what it says is found in another sentence.",
-  Covered: "an aspect of which at least one sentence is selected. A second one adds nothing.",
-  "Aspect recall": "the share of aspects that are covered, of all that count. This is the score.",
-  Budget: "how many sentences may be selected. Selecting all would cover everything.",
-  Ceiling: "the highest score that the budget allows, worked out exactly.",
+    "a sentence that states an aspect that counts. The numbers of its aspects follow it; its edge and colour show " +
+    "who selected it: both systems, A or B. It is missed if it states an aspect that neither covers; " +
+    "without colour, another selected sentence states the same.",
+  Covered: "an aspect with at least one selected sentence. A second one adds nothing.",
+  "Aspect recall": "covered aspects / all aspects that count. This is the score.",
+  Budget: "how many sentences may be selected.",
+  Ceiling: "the highest score that the budget allows, computed exactly.",
 };
 
 export const definitions = ({ chosen }) => h("details.definitions", { "data-fold": "words" },
@@ -136,7 +136,7 @@ export const definitions = ({ chosen }) => h("details.definitions", { "data-fold
   h("dl", {}, Object.entries(DEFINITIONS).map(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)])),
   chosen.map((side) => h("p", {}, mark(side), " selected by ", foreign("span", {}, side.label))),
   chosen.some((side) => side.judged?.n_drawn) &&
-    h("p", {}, "A hollow mark: chance decides whether the sentence counts, since more were named than may be."));
+    h("p", {}, "A hollow mark: the sentence counts with a probability, since more sentences were named than the budget allows."));
 
 // Explains in sentences how the score of each chosen system comes about, side by side where there are two; folded at first.
 export function scoreExplanation(graded, onChoose) {
@@ -145,16 +145,16 @@ export function scoreExplanation(graded, onChoose) {
   const nCommon = isPair && chosen[0].selected.filter(chosen[1].selects).length;
   const unstated = graded.counting.filter((aspect) => !aspect.sentences.length);
   const isScored = chosen.some(({ judged }) => judged && judged.recall !== null);
-  const title = !chosen.length ? "is asked" : isScored ? "the score is what it is" : "there is no score";
+  const title = !chosen.length ? "task" : isScored ? "this score" : "there is no score";
   return h("details.explanation", { "data-fold": "account", open: !aspects.length },
-    h("summary", {}, h("h2", {}, chosen.length ? "Why" : "What", wide(`\u00a0${title}`))),
+    h("summary", {}, h("h2", {}, chosen.length ? "Why" : "The", wide(`\u00a0${title}`))),
     h("p.terms", {}, taskTerms(graded).join(" ")),
     terms && unstated.length > 0 && h("p.uncoverable", {},
       `${counted(unstated.length, "aspect")} ${unstated.length === 1 ? "has" : "have"} no sentence in the paper and cannot be covered, ` +
         `but ${unstated.length === 1 ? "it counts" : "they count"}: `,
       chips(unstated, onChoose)),
     terms && chosen.length > 0 && h("div.sides", {}, chosen.map((side) => sideExplanation(graded, side))),
-    isPair && h("p.in-common", {}, nCommon ? `Both selected ${counted(nCommon, "sentence")} in common.` : "They selected no sentence in common."));
+    isPair && h("p.in-common", {}, nCommon ? `They selected ${counted(nCommon, "sentence")} in common.` : "They selected no sentence in common."));
 }
 
 const NO_LABELS = "The paper has no labels, so ";
@@ -165,13 +165,13 @@ function taskTerms({ task, terms, aspects, counting }) {
     return [`${NO_LABELS}there is nothing to score: this is what the systems selected.`, budgetWords(task, terms)];
   if (terms) return [budgetWords(task, terms), scopeWords(task, aspects.length, counting.length), ceilingWords(terms)];
   if (!aspects.length && ["optimal", "aspects"].includes(task.budget))
-    return [`${NO_LABELS}nobody knows how many sentences suffice.`, "Choose a task with a fixed number to see what the systems selected."];
+    return [`${NO_LABELS}it is not known how many sentences are enough.`, "Choose a task with a fixed number of sentences to see what the systems selected."];
   const lack = task.scope === "results" ? "This task counts Results aspects only, and the paper has none." : "The paper has no aspects.";
   return [lack, "It is left out of this task's scores."];
 }
 
 function budgetWords(task, { budget }) {
-  if (budget === 0) return "No sentence of the paper states an aspect, so none may be selected and every score is 0 %.";
+  if (budget === 0) return "No sentence of the paper states an aspect, so none may be selected, and every score is 0 %.";
   if (budget === null) return "Any number of sentences may be selected.";
   const most = `At most ${counted(budget, "sentence")} may be selected`;
   return task.budget === "optimal" ? `${most}: the fewest that cover every aspect that can be covered.` : `${most}.`;
@@ -185,11 +185,11 @@ function scopeWords({ scope }, nAspects, nCounting) {
 
 function ceilingWords({ budget, n_aspects: n, ceiling }) {
   if (budget === 0) return "";
-  if (ceiling === null) return "How much the best choice could cover is not known: it could not be proven.";
+  if (ceiling === null) return "The ceiling is not known: it could not be proven.";
   const many = budget ? `The best ${counted(budget, "sentence")} cover` : "All sentences together cover";
   const best = budget === 1 ? "The best sentence covers" : many;
   if (ceiling >= 1) return `${best} ${n === 1 ? "it" : `all ${n}`} (${percentage(ceiling)}).`;
-  return `${best} ${tally(ceiling * n)} of ${n} (${percentage(ceiling)}), so nobody can score more here.`;
+  return `${best} ${tally(ceiling * n)} of ${n} (${percentage(ceiling)}), so no system can score more here.`;
 }
 
 function sideExplanation(graded, side) {
@@ -200,21 +200,21 @@ function sideExplanation(graded, side) {
     h("p.score", {}, h("b", {}, percentage(judged?.recall)), isScored ? " aspect recall" : " no score"),
     h("p.why", {}, foreign("b", {}, label), " ", whyWords(graded, side)),
     judged?.error && foreign("p.error", {}, firstWords(judged.error, 2000)),
-    side.knows_labels && h("p.aside", {}, "It knows the answers: a yardstick, not a competitor."));
+    side.knows_labels && h("p.aside", {}, "It knows the labels: it is the ceiling, and does not compete."));
 }
 
 const NO_ANSWER = {
   empty: "answered, but selected no sentence. An empty answer covers nothing.",
-  failed: "failed on this paper and gave no answer, which counts as 0 %. Its error:",
-  missing: "has no answer to this paper in its run, which counts as 0 %.",
-  invalid: "gave an answer that cannot be graded, which counts as 0 %:",
+  failed: "failed on this instance and gave no answer, which counts as 0 %. The error:",
+  missing: "has no answer for this instance in its run, which counts as 0 %.",
+  invalid: "gave an answer that cannot be scored, which counts as 0 %:",
 };
 
 function whyWords(graded, side) {
   const { judged, knows_labels: knowsLabels } = side;
   const { terms } = graded;
-  if (!judged && terms.n_aspects === 0 && knowsLabels) return "knows the labels, and here are none.";
-  if (!judged) return "cannot answer this task: it ranks sentences, and without a budget nothing says where to stop.";
+  if (!judged && terms.n_aspects === 0 && knowsLabels) return "knows the labels, but there are none here.";
+  if (!judged) return "cannot answer this task: it ranks sentences, and without a budget there is no place to stop.";
   if (judged.status === "empty" && terms.budget === 0) return "could select nothing here.";
   if (judged.status !== "answered") return NO_ANSWER[judged.status];
   return `${selectionWords(graded, side)} ${coverWords(graded, side)}`;
@@ -227,10 +227,10 @@ function selectionWords({ terms: { budget } }, { judged, nSelected }) {
     return `selected ${counted(nSelected, "sentence")}${allowed}.`;
   }
   const kept = certain.length
-    ? `${certain.length} of them for certain and ${nDrawn} of the ${tied.length} that tie`
-    : "any of them with the same chance";
+    ? `${certain.length} of them always and ${nDrawn} of the ${tied.length} that are tied`
+    : "each with the same probability";
   const named = `named ${counted(certain.length + tied.length, "sentence")}, of which only ${nSelected} count`;
-  return `${named}, ${kept}: the score is the mean over all choices.`;
+  return `${named}, ${kept}: the score is the mean over all possible selections.`;
 }
 
 function coverWords(graded, { judged, selected, selects }) {
@@ -244,7 +244,7 @@ function coverWords(graded, { judged, selected, selects }) {
   const verbs = tally(nEvidence) === "1" ? "is evidence and covers" : "are evidence and cover";
   const isBest = ceiling !== null && budget !== null && recall >= ceiling - 1e-9;
   const covered = `${tally(recall * n)} of the ${counting}: ${percentage(recall)}`;
-  const praise = isBest ? ", the most that is possible" : "";
+  const praise = isBest ? ", the highest possible score" : "";
   return `${nDrawn ? "On average, " : ""}${tally(nEvidence)} of them ${verbs} ${covered}${praise}.`;
 }
 

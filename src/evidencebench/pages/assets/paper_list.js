@@ -86,7 +86,7 @@ function listRows(overview) {
     const systems = orderOf(names, asked).map(([at, letter]) =>
       head("th.recall", { a: "score", b: "score_b" }[letter], letter && systemMark(letter), foreign("span", { title: names[at] }, shortened(overview.systems[at].shown, 14))));
     const numbers = Object.entries({ difference: "A − B", aspects: "Aspects (Results)", length: "Sentences" });
-    heads.replaceChildren(head("th", "position", "Paper"), ...systems, ...numbers.map(([by, words]) => head("th.number", by, words)));
+    heads.replaceChildren(head("th", "position", "Instance"), ...systems, ...numbers.map(([by, words]) => head("th.number", by, words)));
     element.style.setProperty("--cells", systems.map((one) => (one.ariaSort ? "var(--chosen)" : "var(--cell)")).join(" "));
     if (isFocused) heads.querySelector("[aria-sort$=ending] button").focus();
   }
@@ -147,7 +147,7 @@ function listSummary(source) {
     const { means: [a, b, ceiling], n_means: n, found } = listing;
     const of = (mean, ...name) => (mean === null ? [] : [h("span", {}, ...name, " ", h("b", {}, percent(mean)))]);
     const both = a === null || b === null ? [] : [h("span", {}, leadOf(a - b, "A − B: "))];
-    const means = [`Mean aspect recall over ${counted(n, "paper")}: `, ...of(a, systemMark("a"), "A"), ...of(b, systemMark("b"), "B"), ...both, ...of(ceiling, "ceiling")];
+    const means = [`Mean aspect recall over ${counted(n, "instance")}: `, ...of(a, systemMark("a"), "A"), ...of(b, systemMark("b"), "B"), ...both, ...of(ceiling, "ceiling")];
     told.replaceChildren(...(n ? means : []), progress);
     links.replaceChildren(...(progress ? [] : source.linksOf?.(asked) ?? []));
     const focused = [...bars.children].indexOf(document.activeElement);
@@ -168,7 +168,7 @@ function listSummary(source) {
 
 // The number of found papers in words, such as "37 of 96 papers; 3 without Results".
 function countText({ q, found }, { n_found, n_instances: all, n_scored, n_without_results: without, rows }) {
-  const parts = [n_found === all ? counted(all, "paper") : `${n_found.toLocaleString("en")} of ${counted(all, "paper")}`];
+  const parts = [n_found === all ? counted(all, "instance") : `${n_found.toLocaleString("en")} of ${counted(all, "instance")}`];
   if (without && n_scored === all) parts.push(`${without.toLocaleString("en")} without Results`);
   if (found !== null) parts.push(`only with an aspect that ${found ? counted(found, "system") : "no system"} found`);
   if (q && !wordsOf(q).length && rows[0]?.id !== q) parts.push("to search, type letters or digits");
@@ -187,7 +187,7 @@ const LONGEST_SHOWN = 400; // characters of a hypothesis in the list; the paper 
 const TYPING_PAUSE_MS = 200;
 
 const ONLY_ENTRIES = [
-  ["", "all papers"], ["missed", "A could have covered more"], ["failed", "A covers nothing"], ["no_answer", "A gave no answer"],
+  ["", "all instances"], ["missed", "A could have covered more"], ["failed", "A covers nothing"], ["no_answer", "A gave no answer"],
   ["answer_failed", "A’s answer failed"], ["answer_empty", "A’s answer is empty"], ["answer_missing", "A’s answer is missing"],
   ["a_better", "A is better than B"], ["b_better", "B is better than A"],
   ["has_results", "with Results aspects"], ["no_results", "without Results aspects"],
@@ -286,11 +286,11 @@ export function listPane(overview, source) {
 function listForm() {
   let timer = null;
   const search = h("input", {
-    type: "search", placeholder: "words of hypothesis, text or id", autocomplete: "off", spellcheck: "false",
+    type: "search", placeholder: "words in the hypothesis, text or id", autocomplete: "off", spellcheck: "false",
     maxlength: 1000, oninput: () => { clearTimeout(timer); timer = setTimeout(find, TYPING_PAUSE_MS); },
   });
   const place = picker("In", IN_ENTRIES, (value) => narrow({ in: value || null }));
-  const only = picker("Show", [...ONLY_ENTRIES, [MISSED_BY_ALL, "no system finds some aspect"]], (value) =>
+  const only = picker("Show", [...ONLY_ENTRIES, [MISSED_BY_ALL, "an aspect that no system found"]], (value) =>
     narrow(value === MISSED_BY_ALL ? { only: null, found: 0 } : { only: value || null, found: null }));
   const element = h("form.list-form", { role: "search", onsubmit: (event) => { event.preventDefault(); find(); } },
     h("label.picker.search", {}, h("span.picker-name", {}, "Search"), search), place.label, only.label);
@@ -317,9 +317,9 @@ const narrow = (changes) => choose({ ...changes, page: null });
 function adviceFor(asked, listing) {
   const way = (words, changes) => h("a", { href: linkTo(null, null, { page: null, ...changes }) }, words);
   if (listing.rows.length) return [];
-  if (listing.n_found) return ["This page lies behind the end of the list. ", way("Go to its first page")];
+  if (listing.n_found) return ["This page is after the end of the list. ", way("Go to the first page")];
   if (progressOf(asked, listing)) return ["Nothing found yet."];
-  return ["No paper fits. ", asked.q ? "Each word must begin a word of the paper. " : "", way("Show all papers", { q: null, in: null, only: null, found: null })];
+  return ["No instance matches. ", asked.q ? "Each search word must be the beginning of a word in the paper. " : "", way("Show all instances", { q: null, in: null, only: null, found: null })];
 }
 
 function pageLinks(page, nFound) {

@@ -69,9 +69,9 @@ function fatesOf({ chosen }) {
   const isPair = judged.length > 1;
   const choosers = [...judged.map(({ key, letter }) => [key, letter]), ...(isPair ? [["both", "both"]] : [])];
   return [
-    ...choosers.map(([fate, name], place) => [fate, `evidence chosen by ${name}`, [!place && wide("chosen by\u00a0"), name]]),
+    ...choosers.map(([fate, name], place) => [fate, `evidence selected by ${name}`, [!place && wide("selected by\u00a0"), name]]),
     ["missed", `evidence missed by ${isPair ? "both" : judged[0].letter}`, "missed"],
-    ["plain", "evidence, but found in another sentence", "elsewhere"],
+    ["plain", "evidence, stated by another selected sentence", "elsewhere"],
   ];
 }
 
@@ -101,7 +101,7 @@ function gapOf(run) {
 
 // The bar below the text: steps, what the colours mean, and the button "only marked". Returns {element, less}.
 export function toolbar(graded, jump, toggleLess) {
-  const title = "Only evidence and selections, with the headings over them";
+  const title = "Only evidence and selected sentences, with their headings";
   const less = h("button.less", { "aria-pressed": "false", title, onclick: toggleLess }, wide("Only\u00a0"), "marked");
   const a = sideA(graded);
   const isLabelled = graded.aspects.length > 0;
@@ -122,8 +122,8 @@ export function toolbar(graded, jump, toggleLess) {
 // Kind of step -> [key, short name, full name, what is said where there is none].
 export const STEPS = {
   evidence: ["e", "evidence", "evidence sentence", "No sentence of this paper is evidence."],
-  selected: ["x", "A chose", "sentence selected by A", "A selected no sentence."],
-  missed: ["m", "A missed", "sentence of an aspect missed by A", "A missed no aspect that could be covered."],
+  selected: ["x", "A selected", "sentence selected by A", "A selected no sentence."],
+  missed: ["m", "A missed", "sentence with an aspect missed by A", "A missed no aspect that could be covered."],
 };
 
 // Commands of the keyboard that step through a paper; with Shift backwards.

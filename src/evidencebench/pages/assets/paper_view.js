@@ -12,7 +12,7 @@ const exchangeBlocks = (overview, record, state, source) => ["a", "b"].filter((l
   const system = state[letter];
   const mark = systemMark(letter);
   const spent = h("p.exchanges", {}, mark.cloneNode(true), " ",
-    foreign("b", {}, overview.systems[system].label), `: ${record.spent[system][state.task] || "no request noted"}.`);
+    foreign("b", {}, overview.systems[system].label), `: ${record.spent[system][state.task] || "no request recorded"}.`);
   if (!overview.has_exchanges) return spent;
   const body = h("div", { role: "status" });
   return h("details.exchanges", { "data-fold": `asked-${letter}`, open: state.asked === letter, ontoggle: () => open().catch((error) => { body.textContent = error.message; }) },
@@ -180,9 +180,9 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
         plainMark(side), foreign("span.label", {}, side.shown)),
       judged && h("b.score", {}, percentage(judged.recall)),
       status !== "answered" && h("span.strip-status", {}, status),
-      only.length > 0 && h("span.strip-only", {}, h("span.strip-word", {}, "alone finds "), chips(only, goTo)));
+      only.length > 0 && h("span.strip-only", {}, h("span.strip-word", {}, "only it found "), chips(only, goTo)));
   });
-  return h("div.strip", { role: "group", "aria-label": "How the systems did" }, sides,
+  return h("div.strip", { role: "group", "aria-label": "Results of the systems" }, sides,
     h("button.to-aspects", { onclick: toAspects }, "Aspects"));
 }
 
@@ -240,11 +240,11 @@ function picksFold(graded, side, onChoose) {
   const words = wordsOf(graded.paper.hypothesis).filter((word) => word.length > 2 && !COMMON.has(word));
   const isLabelled = graded.aspects.length > 0;
   return h("details.picked", { "data-fold": `picks-${side.letter}` },
-    h("summary", {}, h("h2", {}, plainMark(side), wide("What "), `${side.letter} chose`)),
-    h("p", {}, foreign("b", {}, side.label), ", in its order", isLabelled && `: ${counts.join(", ")}`,
+    h("summary", {}, h("h2", {}, plainMark(side), wide("What "), `${side.letter} selected`)),
+    h("p", {}, foreign("b", {}, side.label), ", in the order of its answer", isLabelled && `: ${counts.join(", ")}`,
       ". Words of the hypothesis are underlined."),
-    nDrawn > 0 && h("p", {}, `Chance draws ${nDrawn} of ${certain.length ? "the last " : ""}`,
-      `${counted(tied.length, "sentence")}. What each adds is said as if it were drawn alone.`),
+    nDrawn > 0 && h("p", {}, `${nDrawn} of ${certain.length ? "the last " : ""}`,
+      `${counted(tied.length, "sentence")} ${nDrawn === 1 ? "is" : "are"} drawn at random. What each adds is shown as if it were the only one drawn.`),
     h("ol", {}, [...certain, ...tied].map((index, place) => {
       const [kind, verdict] = VERDICTS[picks[place]];
       const share = side.selects(index);
@@ -253,7 +253,7 @@ function picksFold(graded, side, onChoose) {
         underlined(firstWords(graded.paper.sentences[index], MOST_PICKED_TEXT), words),
         h("p", { class: `pick-verdict is-${kind}` },
           isLabelled && h("b", {}, verdict),
-          share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ",
+          share < 1 ? ` (counts with probability ${percent(share)}) ` : " ",
           kind === "redundant" && "stated before: ",
           chips(shownOf(index, picks[place]), onChoose)));
     })));
@@ -338,7 +338,7 @@ export function paperPane(overview, { step, foldList }) {
     if (isNew && !isPointed) window.scrollTo(0, 0);
     if (!isPointed) return;
     const last = held.record.paper.sentences.length - 1;
-    say(route.sentence > last ? `The paper has no sentence ${route.sentence}; its last is ${last}.` : "");
+    say(route.sentence > last ? `The paper has no sentence ${route.sentence}; the last is ${last}.` : "");
     held.view.show(route.sentence);
   }
 

@@ -18,21 +18,21 @@ function pointsOf(rows, { a, b, task }) {
 }
 
 function scatterParts(points, asked) {
-  if (!points.length) return [h("p.note", {}, "The task applies to no paper here, or one of the two cannot answer it.")];
+  if (!points.length) return [h("p.note", {}, "The task applies to no instance here, or one of the two systems cannot answer it.")];
   const papers = points.flatMap(({ x, y, rows }) => rows.map((row) => ({ row, x, y, apart: Math.abs(x - y) })));
   const largest = papers.filter(({ apart }) => apart > SAME).sort((one, other) => other.apart - one.apart || one.row.position - other.row.position);
   const shown = largest.slice(0, SCATTER.listed);
   const marked = h("div.scatter-list", { role: "status" });
   const show = (point) => marked.replaceChildren(paperTable(papers.filter(({ row }) => point.rows.includes(row)),
-    `${counted(point.rows.length, "paper")} with A ${percent(point.x)} and B ${percent(point.y)}`));
+    `${counted(point.rows.length, "instance")} with A ${percent(point.x)} and B ${percent(point.y)}`));
   const figure = h("figure", {},
-    h("div.frame.scatter-frame", { tabindex: 0, role: "group", "aria-label": "Chart: paper by paper" }, scatterChart(points, asked, show)),
-    h("figcaption", {}, `Each mark is one of ${counted(papers.length, "paper")}, or as many as its number says, at the recall of A, ${asked.names[asked.a]}, ` +
+    h("div.frame.scatter-frame", { tabindex: 0, role: "group", "aria-label": "Chart: instance by instance" }, scatterChart(points, asked, show)),
+    h("figcaption", {}, `Each mark is one of ${counted(papers.length, "instance")}, or several where it has a number, at the recall of A, ${asked.names[asked.a]}, ` +
       `and of B, ${asked.names[asked.b]}, on ${asked.taskName}. Below the line A is better, above it B.`));
   addSaving(figure);
   return [h("div.scatter-columns", {}, figure, h("div", {}, marked, shown.length
     ? paperTable(shown, `The largest differences, ${shown.length} of ${largest.length}`)
-    : h("p.note", {}, "A and B have the same recall on every paper.")))];
+    : h("p.note", {}, "A and B have the same recall on every instance.")))];
 }
 
 function scatterChart(points, asked, show) {
@@ -45,7 +45,7 @@ function scatterChart(points, asked, show) {
   const nameOf = (system) => `recall of ${asked.shown[system]}, %`;
   const chart = svg("svg", { class: "chart scatter-chart", viewBox: `0 0 ${size} ${size}`, role: "group",
     "aria-label": `Recall of A, ${asked.names[asked.a]}, and of B, ${asked.names[asked.b]}, on ${asked.taskName}. ` +
-      "Arrow keys go from mark to mark, Enter opens one." },
+      "Arrow keys move between marks, Enter opens one." },
     [0, 20, 40, 60, 80, 100].map((tick) => [
       line("grid", across(tick / 100), across(tick / 100), size - bottom, up(1)),
       line("grid", left, across(1), up(tick / 100), up(tick / 100)),
@@ -67,7 +67,7 @@ function scatterMark(point, x, y, show) {
   const n = point.rows.length;
   const side = Math.abs(point.x - point.y) <= SAME ? "equal" : point.x > point.y ? "a" : "b";
   const radius = Math.min(SCATTER.largest, 5.5 + 2 * Math.sqrt(n - 1) + (n > 1 ? 2 : 0));
-  const words = `A ${percent(point.x)}, B ${percent(point.y)}: ${n === 1 ? point.rows[0].id : counted(n, "paper")}`;
+  const words = `A ${percent(point.x)}, B ${percent(point.y)}: ${n === 1 ? point.rows[0].id : counted(n, "instance")}`;
   const shape = [
     scatterShape(side, x, y, radius),
     n > 1 ? svg("text", { x, y: y + 4, "text-anchor": "middle", class: "scatter-number", "aria-hidden": "true" }, n) : null,
@@ -155,9 +155,9 @@ async function showPairs(source) {
   function papersOfPair(task, a, b) {
     if (!overview) return [];
     const hidden = [a, b].find((name) => !viewed.includes(name));
-    if (hidden) return [h("p.note", {}, `The papers do not show ${hidden}, which chooses no certain sentence.`)];
+    if (hidden) return [h("p.note", {}, `The papers do not show ${hidden}, which selects no sentence with certainty.`)];
     const asked = { task: overview.tasks.findIndex(({ name }) => name === task), taskName: task, a: viewed.indexOf(a), b: viewed.indexOf(b), names: viewed, shown: overview.systems.map((system) => system.shown) };
-    const why = h("a", { href: linkToList("why", { task, a, b }) }, "Why: the aspects that only A or only B finds");
+    const why = h("a", { href: linkToList("why", { task, a, b }) }, "Why: the aspects that only A or only B found");
     return [h("p", {}, why), h("div.scatter", {}, scatterParts(pointsOf(rows, asked), asked))];
   }
 }
@@ -174,16 +174,16 @@ function pairNumbers({ systems, pairs, told }, a, b) {
   const turn = one < other ? 1 : -1;
   const [first, second] = turn > 0 ? [one, other] : [other, one];
   const found = pairs.find((pair) => pair[0] === first && pair[1] === second);
-  if (!found) return h("p.note", {}, "No test: one of the two is a ceiling, or both give the same answers.");
+  if (!found) return h("p.note", {}, "No test: one of the two is a ceiling, or both gave the same answers.");
   const [, , mean, low, high, p, isSignificant, better, equal, worse, detectable, overlap] = found;
   const ends = (turn > 0 ? [low, high] : [high, low]).map((end) => signed(turn * end)).join(", ");
   const [onA, onB] = turn > 0 ? [better, worse] : [worse, better];
   return h("div", {},
-    h("p", { role: "status" }, h("strong", {}, isSignificant ? `${turn > 0 ? "A" : "B"} is significantly better: ` : "A and B cannot be told apart: "),
-      `A − B is ${signed(turn * mean)} ${low === null ? "(one paper or review: no interval)" : `[${ends}]`} points, ${p}.`),
+    h("p", { role: "status" }, h("strong", {}, isSignificant ? `${turn > 0 ? "A" : "B"} is significantly better: ` : "A and B do not differ significantly: "),
+      `A − B is ${signed(turn * mean)} ${low === null ? "(one review or paper: no interval)" : `[${ends}]`} points, ${p}.`),
     h("p", {}, systemMark("a"), ` A is better on ${onA}, `, systemMark("b"), ` B on ${onB}; equal on ${equal} (◆).`),
-    h("p.note", {}, overlap === null ? "" : `Of the sentences that either chose, ${overlap.toFixed(1)} % were chosen by both. `,
-      detectable === null ? "" : `With this many papers, a difference below ${detectable.toFixed(1)} points is easily missed. `, told));
+    h("p.note", {}, overlap === null ? "" : `Of the sentences that either selected, ${overlap.toFixed(1)} % were selected by both. `,
+      detectable === null ? "" : `With this many instances, a difference below ${detectable.toFixed(1)} points is easily missed. `, told));
 }
 
 // Marks the pair in the matrix of its task, whose cells become buttons when it is first shown: one stop for Tab.

@@ -7,11 +7,11 @@ import { folded } from "./route.js";
 import { nextOpen, showTasks, taskPage } from "./task_pages.js";
 import { numbered, taskLink } from "./task_sorts.js";
 
-const SURE = ["no evidence", "unsure", "a little sure", "fairly sure", "very sure"]; // by the level of a cell
+const SURE = ["no evidence", "unsure", "slightly sure", "fairly sure", "very sure"]; // by the level of a cell
 const SIGNS = { increase: "↑", decrease: "↓", no_difference: "=", not_reported: "–", unclear: "?" };
 const FORMATS = {
   xlsx: "Table for a spreadsheet (xlsx)", csv: "Table as CSV", docx: "Document with quotations (docx)", ris: "Notes for a reference manager (RIS)",
-  pdf: "PDFs with highlights (zip)", data: "Data set of what was decided (JSON)",
+  pdf: "PDFs with highlights (zip)", data: "Data set of the decisions (JSON)",
 };
 const isAnswered = ({ decision, written }) => Boolean(decision || written.trim());
 const isUndecided = ({ decision, status }) => !decision && status === "found";
@@ -30,34 +30,34 @@ function deskPlace() {
 
 const DESK = {
   title: null,
-  signNote: "It stands beside your decisions, and it is how you find them again: type it the same way every time.",
+  signNote: "It is shown with your decisions, and you need it to find them again: type it the same way every time.",
   links: [["#/review", "Table"], ["#/agreed", "Disputes"]],
   lists: { review: { one: "Cell" }, agreed: { one: "Dispute, in cell" } },
   link: (list, { id }) => taskLink(list, id),
   explain: (about) => [
-    h("p", {}, "Each paper is asked each question, and the best sentences are found for you. Say of each whether it counts, add others, and decide what the paper reports."),
-    h("p", {}, about.is_blind ? "You work blind: nobody’s decisions are shown to you, and yours to nobody." : "What others decide is shown once you have decided."),
+    h("p", {}, "For each paper and question, the best sentences are found for you. Accept or reject each, add others, and decide what the paper reports."),
+    h("p", {}, about.is_blind ? "You work blind: you do not see the decisions of others, and they do not see yours." : "You see what others decided after you have decided."),
   ],
   empty: { decision: "", written: "", accepted: [], rejected: [], lost: [], note: "" },
   ask: "What does this paper report?",
   text: (task) => task.question.text,
   head: ({ paper, found }) => [
     h("p.task-context", { tabindex: "0" }, "Paper: ", foreign("b", {}, paper.title || paper.name), paper.cited && foreign("span", {}, ` ${paper.cited}`)),
-    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), found.chance_words && ` The best sentence is evidence in ${found.chance_words} such cases.`] : "Nothing was found yet: the paper is still to be read."),
+    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), found.chance_words && ` The best sentence is evidence in ${found.chance_words} such cases.`] : "The paper has not been read yet."),
   ],
   limit: () => "",
-  status: (value, _, about) => (isAnswered(value) ? `You say: ${wordsFor(value, about)}.` : value.accepted.length ? "Started; not decided yet." : "Not decided yet."),
+  status: (value, _, about) => (isAnswered(value) ? `Your decision: ${wordsFor(value, about)}.` : value.accepted.length ? "Started; not decided yet." : "Not decided yet."),
   done: () => "Next undecided",
   lacks: () => null,
-  merged: "This cell was changed in another tab; what you said there and here is put together now.",
-  clash: (theirs, mine, about) => (!isAnswered(theirs) || wordsFor(theirs, about) === wordsFor(mine, about) ? "" : `There you had decided: ${wordsFor(theirs, about)}. Here: ${wordsFor(mine, about)}, which stands unless you change it.`),
+  merged: "This cell was changed in another tab; both changes are now combined.",
+  clash: (theirs, mine, about) => (!isAnswered(theirs) || wordsFor(theirs, about) === wordsFor(mine, about) ? "" : `You decided there: ${wordsFor(theirs, about)}. Here: ${wordsFor(mine, about)}, which is kept unless you change it.`),
   joined: (value) => ({ ...value, written: value.decision ? "" : value.written, rejected: value.rejected.filter((index) => !value.accepted.includes(index)) }),
   guideTitle: "How to decide",
   guide: () => [
     "Decide by what the paper itself found, not by what it cites or expects.",
-    "Accept the sentences that you would quote for your decision, and reject those that only look like it. What you accept goes into every export.",
-    "A number is typed as 120, 3.1 mg or 12 of 100, for each arm as tea: 61; water: 59. Those of the sentence that you look at are offered.",
-    "“Does not report it” is for a paper that says nothing on the question; “unclear” for one that speaks of it, but not in a way that decides.",
+    "Accept the sentences that you would quote for your decision, and reject those that only look relevant. Accepted sentences are in every export.",
+    "Type a number as 120, 3.1 mg or 12 of 100, or for each arm as tea: 61; water: 59. The numbers of the current sentence are offered.",
+    "“Does not report it” is for a paper that says nothing on the question; “unclear” is for one that mentions it but does not settle it.",
   ],
   place: deskPlace,
   pages: (server, tell) => {
@@ -89,15 +89,15 @@ function tablePage(server) {
   const problem = h("p.people-error", { role: "alert" });
   const choice = h("select", { id: "desk-show", "aria-label": "Show", onchange: filter }, Object.entries(SHOWN).map(([value, [name]]) => h("option", { value }, name)));
   const question = h("select", { id: "desk-question", "aria-label": "Questions", onchange: filter });
-  const order = h("select", { id: "desk-order", "aria-label": "Order of the papers", onchange: sort }, [["", "papers in order"], ["sure", "surest first"], ["unsure", "least sure first"]].map(([value, name]) => h("option", { value }, name)));
-  const words = h("input", { id: "desk-words", type: "search", placeholder: "words of papers and sentences", "aria-label": "With the words", oninput: filter });
+  const order = h("select", { id: "desk-order", "aria-label": "Order of the papers", onchange: sort }, [["", "papers in order"], ["sure", "most certain first"], ["unsure", "least certain first"]].map(([value, name]) => h("option", { value }, name)));
+  const words = h("input", { id: "desk-words", type: "search", placeholder: "words in papers and sentences", "aria-label": "With the words", oninput: filter });
   const matches = h("span", { role: "status" });
   const exports = h("ul.desk-exports");
   const frame = h("div.desk-frame", { onscroll: drawMore });
   const more = h("button.desk-more", { hidden: true, onclick: () => frame.scrollBy({ left: frame.clientWidth / 2, behavior: "smooth" }) });
   const element = h("section.desk", { hidden: true, "aria-label": "Papers and questions" });
   const keys = listenToKeys(element, [
-    { keys: ["↑", "↓", "←", "→"], name: "go to the cell beside", run: () => {} },
+    { keys: ["↑", "↓", "←", "→"], name: "go to the next cell", run: () => {} },
     { keys: ["Home", "End"], name: "go to the first, the last question; with Ctrl to the first, the last cell", run: () => {} },
     { keys: ["Enter"], on: "a", name: "open the cell", run: () => document.activeElement.click() },
     { keys: ["u"], name: "next undecided cell", run: () => focusAt(...(nextUndecided(found, current, isMine) ?? current)) },
@@ -112,7 +112,7 @@ function tablePage(server) {
         h("button", { onclick: () => keys.open() }, "Keyboard")),
       problem),
     frame,
-    h("p.desk-legend", {}, h("b", {}, "How sure"), SURE.map((one, level) => h("span", { class: `level-${level}` }, one)), more));
+    h("p.desk-legend", {}, h("b", {}, "Certainty"), SURE.map((one, level) => h("span", { class: `level-${level}` }, one)), more));
   window.addEventListener("focus", () => { if (isShown) refresh(found?.about); });
   new ResizeObserver(drawMore).observe(frame);
   const leave = () => { isShown = false; clearTimeout(timer); };
@@ -158,7 +158,7 @@ function tablePage(server) {
     frame.replaceChildren(h("table.desk-table", { role: "grid", "aria-label": "Papers and questions", onkeydown: step },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, counted(news.papers.length, "paper")),
         news.questions.map(({ text }, n) => h("th", { scope: "col" }, h("div", { title: text }, h("small", {}, `${n + 1} `), foreign("span", {}, text)),
-          h("span.desk-column", {}, kindChoice(n), h("button", { title: "Copies your answers as a column, with the papers", "aria-label": `Copy your answers to question ${n + 1}`, onclick: (event) => copyColumn(n, event.currentTarget) }, "Copy")))))),
+          h("span.desk-column", {}, kindChoice(n), h("button", { title: "Copy your answers as a column, with the papers", "aria-label": `Copy your answers to question ${n + 1}`, onclick: (event) => copyColumn(n, event.currentTarget) }, "Copy")))))),
       h("tbody", {}, rows.map(({ row }) => row))));
     question.replaceChildren(h("option", { value: "" }, "all questions"), ...news.questions.map(({ text }, n) => h("option", { value: n }, `${n + 1} ${firstWords(text, 60)}`)));
     exports.replaceChildren(...about.formats.map((format) => h("li", {}, h("a", { href: server.link("export", { format }), download: true }, FORMATS[format] ?? format))));
@@ -237,7 +237,7 @@ function tablePage(server) {
     const row = rows[place];
     const facts = [wide(`${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `), `${decided} of ${found.questions.length} decided`, assigned.length > 0 && ` · ${assigned.join(", ")}`].filter(Boolean);
     const silent = found.cells[place].map((cell, n) => [cell, n]).filter(([cell]) => isUndecided(cell) && cell.is_none && !cell.accepted && !cell.note).map(([, n]) => n);
-    const decideAll = silent.length > 1 && h("button.desk-silent", { title: "Decides these cells at once", onclick: () => decideSilent(place, silent) }, `${silent.length} “none found”: not reported`);
+    const decideAll = silent.length > 1 && h("button.desk-silent", { title: "Decide these cells at once", onclick: () => decideSilent(place, silent) }, `${silent.length} “none found”: not reported`);
     row.head.replaceChildren(...[foreign("b", { title }, title || name), error ? foreign("small", { class: "people-error", title: error }, error) : h("small", {}, facts), decideAll].filter(Boolean));
     row.words = folded([name, title, ...found.cells[place].flatMap(({ verdict, best, said }) => [verdict, best, said])].join(" "));
   }
@@ -368,26 +368,26 @@ function cellView(server, task, about, on) {
   const rows = [...offered.values()].map(markRow);
   const listName = task.found?.are_nearest ? "Nearest sentences" : "Found sentences";
   const own = h("ol.cell-rows", { role: "list", "aria-label": "Sentences that you added" });
-  const gone = h("ul.cell-rows", { role: "list", "aria-label": "Sentences that are not in the file any more" });
-  const others = h("ul.cell-others", { "aria-label": "What others say", hidden: true });
+  const gone = h("ul.cell-rows", { role: "list", "aria-label": "Sentences that are no longer in the file" });
+  const others = h("ul.cell-others", { "aria-label": "Answers of others", hidden: true });
   let added = []; // rows
   let current = null; // a sentence
   const side = h("div", {},
     answer.element,
     others,
-    task.changed && h("p.people-note", {}, "Another system had found something else here: ", foreign("span", {}, task.changed)),
+    task.changed && h("p.people-note", {}, "Another system found something else here: ", foreign("span", {}, task.changed)),
     h("h2", {}, rows.length ? listName : "No sentence was found"),
     rows.length > 0 && h("ol.cell-rows", { role: "list", "aria-label": listName }, rows.map((row) => row.element)),
-    h("p.people-note", {}, "Add others by a click on them in the paper."), own, gone);
+    h("p.people-note", {}, "Click a sentence in the paper to add it."), own, gone);
   turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
   const begin = () => (rows[0]?.quote ?? answer.element.querySelector("button, input")).focus({ preventScroll: true });
   showOthers(task.others);
   return { element, side, show, begin, saved: askOthers, commands: [
     ...answer.commands,
     ...stepKeys(["j"], ["k"], "found sentence", step),
-    ...[["a", "accepted", "accept the sentence, or take that back"], ["r", "rejected", "reject it, or take that back"]].map(([key, how, name]) =>
+    ...[["a", "accepted", "accept the sentence, or undo"], ["r", "rejected", "reject it, or undo"]].map(([key, how, name]) =>
       ({ keys: [key], name, run: () => current !== null && mark(how, current) })),
-    { keys: ["t"], name: "to the paper’s text: ↑ and ↓ go on, Space adds a sentence", run: () => { turnTo("text"); text.focus(current ?? 0); } },
+    { keys: ["t"], name: "go to the text: ↑ and ↓ move, Space adds a sentence", run: () => { turnTo("text"); text.focus(current ?? 0); } },
     { keys: ["n"], name: "write a note (Esc leaves it)", run: on.askForNote },
     ...stepKeys(["]"], ["["], "cell", on.step),
     { keys: ["u"], name: "next undecided cell", run: on.finish },
@@ -450,7 +450,7 @@ function cellView(server, task, about, on) {
 
   function goneRow(words) {
     const drop = () => on.change({ ...on.value(), lost: on.value().lost.filter((one) => one !== words) });
-    return h("li", {}, foreign("span", {}, words), h("small", {}, "accepted before; not in the file as it is now"),
+    return h("li", {}, foreign("span", {}, words), h("small", {}, "accepted before; no longer in the file"),
       h("button.cell-rejected", { "aria-label": "Drop this sentence", title: "Drop", onclick: drop }, "✗"));
   }
 
@@ -512,17 +512,17 @@ function answerPart({ question, offered }, on) {
   const names = [...choices.map((name) => ({ name, words: name, isValue: true })), ...question.decisions];
   const decisions = numbered(names, ({ words }) => words, choose, hasField ? FIRST_KEY_BEHIND_VALUES : 1);
   const group = h("div.task-causes.cell-choices", { role: "group", "aria-label": "Your decision" }, decisions.buttons);
-  const command = { ...decisions.command, name: "decide so, or take it back" };
+  const command = { ...decisions.command, name: "choose this decision, or undo" };
   if (!hasField) return { element: group, commands: [command], offer: () => {}, show: (decision, written) => decisions.show(decision || written) };
   let values = []; // offered by the current sentence
   const field = h("input", { id: "cell-value", dir: "auto", autocomplete: "off", maxlength: 1000, placeholder: kind === "number" ? `120${unit && ` ${unit}`}, 12 of 100, tea: 61; water: 59` : "a quotation, or your own words", onchange: commit, onkeydown: leave });
-  const list = h("div.cell-offered", { role: "group", "aria-label": "Values of the sentence" });
-  const words = h("button", { onclick: takeWords }, h("kbd", {}, "q"), h("span", {}, "Take the words"));
+  const list = h("div.cell-offered", { role: "group", "aria-label": "Values in the sentence" });
+  const words = h("button", { onclick: takeWords }, h("kbd", {}, "q"), h("span", {}, "Use these words"));
   const element = h("div", {}, h("div.cell-value", {}, h("label", { for: "cell-value" }, kind === "number" ? `Number${unit && ` in ${unit}`}` : "Answer"), field), kind === "number" ? list : h("div.cell-offered", {}, words), group);
   const commands = [
     { keys: ["v"], name: "type the answer (Enter keeps it, Esc leaves it)", run: () => field.focus() },
-    kind === "number" ? { keys: ["1", "2", "3", "4", "5", "6", "7"], name: "take that value of the sentence", run: (key) => values[key - 1] && takeValue(values[key - 1]) }
-      : { keys: ["q"], name: "take the words that are selected, or the sentence", run: takeWords },
+    kind === "number" ? { keys: ["1", "2", "3", "4", "5", "6", "7"], name: "use that value of the sentence", run: (key) => values[key - 1] && takeValue(values[key - 1]) }
+      : { keys: ["q"], name: "use the selected words, or the sentence", run: takeWords },
     command,
   ];
   let current = null;
@@ -593,7 +593,7 @@ function disputesPage(server) {
   };
   listenToKeys(element, [
     ...stepKeys(["j"], ["k"], "dispute", move),
-    { keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], name: "take that person’s answer", run: (key) => focused()?.querySelectorAll(".dispute-take")[key - 1]?.click() },
+    { keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], name: "use that person’s answer", run: (key) => focused()?.querySelectorAll(".dispute-take")[key - 1]?.click() },
   ]);
   return { element, show };
 
@@ -601,9 +601,9 @@ function disputesPage(server) {
     const disputes = await server.disputes().catch((error) => { body.replaceChildren(h("p.people-error", { role: "alert" }, error.message)); });
     if (!disputes) return;
     const isOther = about.adjudicator && about.adjudicator !== server.name();
-    const none = isOther ? `${about.adjudicator} resolves them, and alone is shown them.` : about.is_blind && !about.adjudicator ? "You work blind: they are shown once the desk is served without --blind." : "There is none.";
+    const none = isOther ? `Only ${about.adjudicator} sees and resolves them.` : about.is_blind && !about.adjudicator ? "You work blind: disputes are shown when the review is served without --blind." : "There are none.";
     body.replaceChildren(h("h1", {}, "Cells on which people differ"),
-      h("p.people-note", {}, disputes.length ? "Take one of the answers, or open the cell to give another. What is agreed on stands in a file of its own, and changes nobody’s answer." : none),
+      h("p.people-note", {}, disputes.length ? "Use one of the answers, or open the cell to give another. What you agree on is stored in a separate file and changes nobody’s answer." : none),
       h("ol.queue.disputes", {}, disputes.map((one) => item(one, about))));
     const link = id === null ? focused()?.querySelector("a") : body.querySelector(`a[href="${taskLink("agreed", id)}"]`);
     link?.focus({ preventScroll: true });
@@ -625,7 +625,7 @@ function disputesPage(server) {
         h("p", {}, foreign("b", {}, one.person), ": ", foreign("strong", {}, one.words)),
         one.quotations.map((words) => foreign("blockquote", {}, words)),
         one.note && foreign("p.cell-note", {}, `Note: ${one.note}`),
-        h("button.dispute-take", { onclick: () => take(one) }, h("kbd", {}, n + 1), h("span", {}, "Take this answer"))))),
+        h("button.dispute-take", { onclick: () => take(one) }, h("kbd", {}, n + 1), h("span", {}, "Use this answer"))))),
       h("p.queue-status", {}, agreed ? `Agreed: ${agreed.words}` : ""), refusal);
   }
 }

@@ -151,10 +151,10 @@ function listOf(sort, list, { rows, last = null, scores }, about) {
     words.note ? h("p.people-note", {}, words.note) : null,
     list === "tasks" && about.is_new && rows.every(({ status }) => status === "open") ? h("p.people-note", {}, words.isNew) : null,
     h("p.queue-progress", {}, h("progress", { max: rows.length, value: done, "aria-label": words.progress }), ` ${done} of ${rows.length} ${words.done}`),
-    next ? h("p", {}, h("a.people-main", { href: sort.link(list, next) }, isBegun ? "Go on" : words.begin),
-      last !== null && [" with the paper that you left: ", foreign("q", {}, firstWords(next.text, 100))])
+    next ? h("p", {}, h("a.people-main", { href: sort.link(list, next) }, isBegun ? "Continue" : words.begin),
+      last !== null && [" with the paper where you stopped: ", foreign("q", {}, firstWords(next.text, 100))])
       : [h("p.people-done", {}, words.over), about.report && [
-        h("p.people-note", {}, "Where the others are done too, the report is made in the terminal, by"),
+        h("p.people-note", {}, "When the others are done too, make the report in the terminal:"),
         h("pre.task-command", { tabindex: "0" }, about.report)]],
     scores && [h("h2", {}, next ? "Your score so far" : "Your score"), ...ownScores(scores)],
     guideFold(sort, about),
@@ -168,7 +168,7 @@ function ownScores({ summary, means }) {
   return [
     foreign("p.own-summary", {}, summary),
     h("table.own-scores", {},
-      h("caption", {}, "Mean aspect recall in %, over exactly the papers that you submitted. In brackets: 95 % intervals. * A control."),
+      h("caption", {}, "Mean aspect recall in %, on the papers that you submitted only. In brackets: 95 % intervals. * A baseline."),
       h("tbody", {}, means.map(({ label, text, is_you, mean, low, high }) => h("tr", { class: is_you && "own-row" },
         foreign("th", { scope: "row" }, label), h("td", {}, text),
         h("td", {}, svg("svg", { class: "own-chart", "aria-hidden": "true" },
@@ -257,7 +257,7 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
   document.title = `${place < 0 ? "" : `${place + 1} of ${ids.length}: `}${firstWords(sort.text(task), 80)}`;
   window.scrollTo(0, 0);
   draw();
-  if (answer?.reached && sentence === null) saved.textContent = `You left off at sentence ${answer.reached}.`;
+  if (answer?.reached && sentence === null) saved.textContent = `You stopped at sentence ${answer.reached}.`;
   view.begin(sentence, answer?.reached);
   return { work, view };
 
@@ -310,7 +310,7 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
     document.querySelector("dialog.confirm")?.close();
     body.replaceChildren(
       h("p.people-error", { role: "alert" },
-        "You have submitted this paper in another tab. What you submitted there counts, and is final; what you changed here since does not."),
+        "You have submitted this paper in another tab. That submission is final; later changes here do not count."),
       h("p", {}, h("a.people-main", { href: sort.link(list, { id: task.id, status: "done" }) }, "Your answer and the evidence"), " ", h("a", { href: "#/queue" }, "All papers")));
   }
 }
@@ -345,7 +345,7 @@ function resultPage(server, sort) {
   const keys = listenToKeys(element, [
     ...stepCommands((kind, by) => held?.view?.jump(kind, by)),
     { keys: ["b"], name: "next system as B", run: () => held?.overview && cycle(held.overview, "b") },
-    { keys: ["n"], name: "next paper to pick in", run: toNext },
+    { keys: ["n"], name: "next open paper", run: toNext },
     { keys: ["Escape"], name: "back to all papers", run: () => go("#/queue") }]);
   return { element, show, leave: () => { held = null; body.replaceChildren(); } };
 

@@ -21,20 +21,20 @@ const WIDE = "(min-width: 900px)";
 
 const TASKS = {
   one: "Task", title: "Your tasks", progress: "Tasks done", done: "done", begin: "Begin with the first", over: "All tasks are done. Thank you!",
-  isNew: "Nothing was said under this name before. If you have been here already, sign out and type your name as you did then.",
+  isNew: "There are no answers under this name yet. If you have been here before, sign out and type your name as you did then.",
 };
 
 const DISPUTES = {
   one: "Dispute", title: "Tasks on which annotators differ", progress: "Tasks done", done: "done", begin: "Begin with the first",
   over: "All disputes are decided. Thank you!",
-  note: "Each shows who said what. Decide what is right; your decisions stand in a file of their own, and change nobody’s answers.",
-  none: "There is no task that several people have done and on which they differ. Whoever annotates sees the disputes of tasks that they have done themselves.",
+  note: "Each shows who answered what. Decide what is right; your decisions are stored in a separate file and change nobody’s answers.",
+  none: "There is no task that several people have done and on which they differ. Annotators see only the disputes of tasks that they have done.",
 };
 
 // What all sorts but picking share: they can be changed at any time.
 const CHANGEABLE = {
   title: null,
-  signNote: "It is how you find your answers again: type it the same way every time.",
+  signNote: "You need it to find your answers again: type it the same way every time.",
   links: [["#/tasks", "All tasks"], ["#/adjudication", "Adjudicate"]],
   lists: { tasks: TASKS, adjudication: DISPUTES },
   link: (list, { id }) => taskLink(list, id),
@@ -42,7 +42,7 @@ const CHANGEABLE = {
   limit: () => "",
   status: (value) => (value.is_done ? "Done." : "Not done yet."),
   done: () => "Done",
-  merged: "This task was changed in another tab; what you said there and here is put together now.",
+  merged: "This task was changed in another tab; both changes are now combined.",
 };
 
 export const taskLink = (list, id = null) => (id === null ? `#/${list}` : `#/${list}/${encodeURIComponent(id)}`);
@@ -53,13 +53,13 @@ export const guideFold = (sort, about) =>
 // Papers in which people pick, until they submit. The instructions are those that language models get in their prompt.
 const PICKING = {
   title: "Find the evidence",
-  signNote: "It stands beside your score, and it is how you find your picks again: type it the same way every time.",
+  signNote: "It is shown with your score, and you need it to find your selections again: type it the same way every time.",
   links: [["#/queue", "All papers"]],
   lists: {
     tasks: {
       title: "Your papers", progress: "Papers submitted", done: "submitted", begin: "Begin with the first paper",
       over: "All papers are submitted. Thank you!",
-      isNew: "Nothing was picked under this name before. If you have been here already, sign out and type your name as you did then.",
+      isNew: "There are no selections under this name yet. If you have been here before, sign out and type your name as you did then.",
     },
   },
   link: (_, { id, status }) => (status === "done" ? linkTo(id) : taskLink("pick", id)),
@@ -69,61 +69,61 @@ const PICKING = {
   isOrdered: true,
   ask: "Hypothesis",
   text: (task) => task.hypothesis,
-  limit: ({ budget }) => `Pick up to ${counted(budget, "sentence")}.`,
+  limit: ({ budget }) => `Select up to ${counted(budget, "sentence")}.`,
   head: () => [],
-  status: ({ sentences }, { budget }) => `${sentences.length} of ${budget} picked.`,
+  status: ({ sentences }, { budget }) => `${sentences.length} of ${budget} selected.`,
   done: ({ sentences: { length } }) => (length ? `Submit ${counted(length, "sentence")}…` : "I find no evidence…"),
   lacks: () => null,
   refuses: ({ sentences }, { budget }) => sentences.length > budget &&
-    `All ${budget === 1 ? "you may pick is 1 sentence" : `${budget} picks are used`}: remove one before you pick another.`,
-  merged: "Your picks of this paper were changed in another tab; what you picked there and here is put together now.",
+    `You have selected ${budget === 1 ? "the 1 sentence" : `all ${budget} sentences`} that you may: remove one before you select another.`,
+  merged: "Your selections in this paper were changed in another tab; both are now combined.",
   confirm: submitWords,
   view: sentencesView,
   guideTitle: "What counts as evidence",
   explain: (about) => [
     h("p", {}, `You will read ${counted(about.n_tasks, "paper")}. With each comes a hypothesis, and the number of sentences `,
-      "that you may pick. Pick those that are evidence on the hypothesis, for or against it; what they miss is shown to you ",
-      "once you have submitted."),
+      "that you may select. Select those that are evidence for or against the hypothesis. You see what you missed ",
+      "after you submit."),
     guideFold(PICKING, about),
   ],
   guide: ({ scope }) => [
-    "What the paper itself did and found that bears on the hypothesis. Evidence against it, and finding no difference, count as much as evidence for it. Background, aims and findings of other papers do not count.",
+    "Evidence is what the paper itself did and found that bears on the hypothesis. Evidence against it, and a finding of no difference, count as much as evidence for it. Background, aims and findings of other papers do not count.",
     scope === "results"
-      ? "Wanted are outcomes and analyses only: what was found, how large it was and how certain, in whom, and what was adjusted for."
-      : "Wanted is evidence of every sort: how the study was made, in whom or in what, with which comparison, and what came out.",
-    "Think of the handful of points that an expert’s summary of this paper for this hypothesis would hold. Your score is the share of these points that your sentences state.",
+      ? "Select outcomes and analyses only: what was found, how large and how certain it was, in whom, and what was adjusted for."
+      : "Select evidence of every kind: how the study was done, in whom or in what, with which comparison, and what was found.",
+    "Think of the few points that an expert’s summary of this paper for this hypothesis would make. Your score is the share of these points that your sentences state.",
     "A sentence that states several points is worth more than one that states one; a second sentence for the same point adds nothing. The abstract often states several points at once.",
   ],
 };
 
 function submitWords({ sentences: { length } }, { budget }) {
-  const final = "This is final. You are then shown where the evidence is, and your score.";
+  const final = "This is final. You will then see where the evidence is, and your score.";
   if (!length) {
     return { title: "Submit that there is no evidence?", yes: "Submit no sentence",
-      words: [`You picked none of the ${counted(budget, "sentence")} that you may. An empty answer scores 0.`, final] };
+      words: [`You selected none of the ${counted(budget, "sentence")} that you may. An empty answer scores 0.`, final] };
   }
-  const more = length < budget ? [`You may pick ${budget - length} more; a further pick never lowers the score.`] : [];
+  const more = length < budget ? [`You may select ${budget - length} more; another sentence never lowers the score.`] : [];
   const what = length === 1 ? "this sentence" : `these ${length} sentences`;
-  return { title: `Submit ${what}?`, yes: `Submit ${counted(length, "sentence")}`, no: "Go on picking", words: [...more, final] };
+  return { title: `Submit ${what}?`, yes: `Submit ${counted(length, "sentence")}`, no: "Continue selecting", words: [...more, final] };
 }
 
 const MARKING = {
   ...CHANGEABLE,
   answer: "marks",
   empty: { sentences: [], note: "", is_done: false },
-  ask: "Which sentences hold this aspect?",
-  done: (value) => `Done: ${value.sentences.length ? `${counted(value.sentences.length, "sentence")} marked` : "no sentence holds it"}`,
+  ask: "Which sentences state this aspect?",
+  done: (value) => `Done: ${value.sentences.length ? `${counted(value.sentences.length, "sentence")} selected` : "no sentence states it"}`,
   text: (task) => task.aspect,
   lacks: () => null,
   explain: (about) => [
     h("p", {}, `You will read ${counted(about.n_tasks, "paper")}. With each comes one aspect: a statement that an expert’s summary of that paper makes. `,
-      "Mark every sentence of the paper that holds it. Nobody’s marks are shown to you, and yours to nobody, until both are done."),
+      "Select every sentence of the paper that states it. You do not see the selections of others, nor they yours, until both are done."),
   ],
   guide: () => [
-    "A sentence holds the aspect if it implies most of it, and the rest can be inferred from the sentences around it.",
-    "Mark every such sentence, also in the abstract and where it repeats another. Headings count as sentences.",
-    "A sentence on the same subject that does not say it, as a method or an aim, does not hold it.",
-    "Often no sentence holds the aspect; then be done without a mark.",
+    "A sentence states the aspect if it implies most of it, and the rest can be inferred from the sentences around it.",
+    "Select every such sentence, also in the abstract and where it repeats another. Headings count as sentences.",
+    "A sentence on the same subject that does not say it, such as a method or an aim, does not state it.",
+    "Often no sentence states the aspect; then finish without selecting any.",
   ],
   head: (task) => [
     contextOf("Hypothesis", task.hypothesis),
@@ -137,9 +137,9 @@ const RATING = {
   answer: "ratings",
   empty: { ratings: {}, note: "", is_done: false },
   ask: "Answer each question with yes or no.",
-  text: (task) => task.aspect || task.hypothesis || `What a review says of the paper that it cites as ${task.cited || task.paper_id}`,
+  text: (task) => task.aspect || task.hypothesis || `What a review says about the paper that it cites as ${task.cited || task.paper_id}`,
   lacks: (value, about) => (about.criteria.every(({ name }) => name in value.ratings) ? null : "Some questions are not answered yet."),
-  explain: (about) => [h("p", {}, `You will answer ${counted(about.criteria.length, "question")} on each of ${counted(about.n_tasks, "task")}.`)],
+  explain: (about) => [h("p", {}, `You will answer ${counted(about.criteria.length, "question")} about each of ${counted(about.n_tasks, "task")}.`)],
   guide: (about) => about.criteria.map(({ question }) => question),
   head: (task) => [
     task.aspect ? contextOf("Hypothesis", task.hypothesis) : null,
@@ -156,23 +156,23 @@ const AUDIT = {
   answer: "decision",
   empty: { choice: "", note: "" },
   ask: "Why does this aspect count as missed?",
-  text: (task) => task.aspect || `(the data has no text of ${task.aspect_id}; read its sources)`,
+  text: (task) => task.aspect || `(the data has no text for ${task.aspect_id}; read its source sentences)`,
   lacks: (value, about) => {
     if (!value.choice) return "Choose a cause first.";
     const { needs_note: needsNote } = about.causes.find(({ name }) => name === value.choice);
-    return needsNote && !value.note.trim() ? "This cause needs a note that says which." : null;
+    return needsNote && !value.note.trim() ? "This cause needs a note that explains it." : null;
   },
   status: (value, _, about) => CHANGEABLE.status({ is_done: AUDIT.lacks(value, about) === null }),
   holds: (value, about) => value.choice && AUDIT.lacks(value, about),
   explain: (about) => [
     h("p", {}, "You will look at ", h("b", {}, `${about.n_tasks} ${about.n_tasks === 1 ? "miss" : "misses"}`), " of ", foreign("b", {}, about.system),
-      ": aspects of papers that none of its selected sentences holds, by the labels. Say why each counts as missed. ",
-      "Sources, the sentences that hold the aspect by the labels, and selected sentences are marked in the paper."),
+      ": aspects that, by the labels, none of its selected sentences states. Say why each counts as missed. ",
+      "Selected sentences and sources (the sentences that state the aspect, by the labels) are marked in the paper."),
   ],
   guide: () => [
-    "Read the selected sentences first: does one of them hold the aspect? Then the labels lack that sentence.",
-    "Then read the sources: does one of them hold the aspect by itself? If none does, no single sentence could be found.",
-    "If the sources hold it and the selection does not, the system missed it, unless the aspect has nothing to do with the hypothesis, or no selection of that size could hold more.",
+    "Read the selected sentences first: does one of them state the aspect? Then the labels lack that sentence.",
+    "Then read the sources: does one of them state the aspect by itself? If none does, no single sentence could be found.",
+    "If the sources state it and the selection does not, the system missed it, unless the aspect has nothing to do with the hypothesis, or no selection of that size could cover more.",
   ],
   head: (task) => [
     contextOf("Hypothesis", task.hypothesis),
@@ -195,7 +195,7 @@ function sentencesView(task, about, on) {
   const picks = task.budget ? pickList(task, toggle) : null;
   const headings = [...task.kinds].flatMap((kind, index) => (kind === "h" ? [index] : []));
   return { element: task.said ? h("div", {}, whole, text.element) : text.element, side: picks?.element, show, begin, place: text.place, commands: [
-    { keys: ["x"], name: `mark the sentence, or take it back (also Space${picks ? " or Enter" : ""})`, run: () => toggle(text.reached()) },
+    { keys: ["x"], name: `select the sentence, or undo (also Space${picks ? " or Enter" : ""})`, run: () => toggle(text.reached()) },
     { keys: ["j"], name: "next sentence (also ↓)", run: () => move(1) },
     { keys: ["k"], name: "previous sentence (also ↑)", run: () => move(-1) },
     ...stepKeys(["]"], ["["], "heading", (by) => text.focus(beyond(headings, text.reached(), by) ?? text.reached())),
@@ -234,7 +234,7 @@ function sentencesView(task, about, on) {
 function pickList(task, toggle) {
   const none = h("p.people-note");
   const list = h("ul.picks");
-  const element = h("details.pick-list", { open: matchMedia(WIDE).matches }, h("summary", {}, "Your picks"), none, list);
+  const element = h("details.pick-list", { open: matchMedia(WIDE).matches }, h("summary", {}, "Your selection"), none, list);
   return { element, show };
 
   function show(picks) {
@@ -261,9 +261,9 @@ function decorate({ said }, list) {
     row.classList.toggle("is-agreed", !isFree(index));
     row.classList.toggle("is-far", ![-2, -1, 0, 1, 2].some((by) => isFree(index + by)));
     row.querySelector("button").disabled = !isFree(index);
-    if (isFree(index)) row.append(h("ul.task-said", { "aria-label": `Who marked sentence ${index}` },
+    if (isFree(index)) row.append(h("ul.task-said", { "aria-label": `Who selected sentence ${index}` },
       Object.entries(said).map(([name, { sentences }]) => h("li", { class: sentences.includes(index) ? "is-marked" : "" },
-        foreign("b", {}, name), sentences.includes(index) ? " marked it" : " did not"))));
+        foreign("b", {}, name), sentences.includes(index) ? " selected it" : " did not"))));
   });
   return isFree;
 }

@@ -188,7 +188,7 @@ function mergeValues(base, mine, theirs) {
 function mergedWords(words, left) {
   if (!left.length) return words;
   const which = left.sort((one, other) => one - other).join(", ");
-  return `${words} Left out, since all picks are used: ${left.length === 1 ? "sentence" : "sentences"} ${which}.`;
+  return `${words} Left out, since the budget is used up: ${left.length === 1 ? "sentence" : "sentences"} ${which}.`;
 }
 
 // The value without what a step has changed; what was changed since stays, and a sentence that comes back is the last.

@@ -31,8 +31,8 @@ function makeViewer(root, source, overview) {
     { keys: ["n", "j"], name: "next paper of the list", run: () => step(1) },
     { keys: ["p", "k"], name: "previous paper of the list", run: () => step(-1) },
     ...stepCommands((kind, by) => paper.view()?.jump(kind, by)),
-    { keys: ["h"], name: "next sentence with a searched word", run: () => hits.step(1) },
-    { keys: ["H"], name: "previous sentence with a searched word", run: () => hits.step(-1) },
+    { keys: ["h"], name: "next sentence with a search word", run: () => hits.step(1) },
+    { keys: ["H"], name: "previous sentence with a search word", run: () => hits.step(-1) },
     { keys: ["o"], name: "only marked sentences, or all", run: () => paper.view()?.toggleLess() },
     { keys: ["1"], name: "hide or show the marks of A", run: () => paper.view()?.toggle("a") },
     { keys: ["2"], name: "hide or show the marks of B", run: () => paper.view()?.toggle("b") },
@@ -171,7 +171,7 @@ function shareButton(source, overview, say) {
     const place = withQuery(`#/papers/${encodeURIComponent(id)}`, shared(query), {});
     const name = `paper_${id.replace(/[^\w.-]+/g, "_").slice(0, 80)}.html`;
     saveFile(name, "text/html", sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
-    say(`Saved as ${name}: one file with this paper and what every system selected in it.`);
+    say(`Saved as ${name}: one file with this paper and what every system selected.`);
   }
 }
 

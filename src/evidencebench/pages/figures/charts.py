@@ -165,8 +165,8 @@ def row_chart(groups: Sequence[Group], *, title: str, unit: str) -> Node:
     room = 2 * (min(middle, WIDTH - middle) - MARGIN)
     drawn.append(text(middle, y + 31, fit_text(title_name(unit), room), "chart-tick", "middle"))
     told = {
-        "* hollow mark: a control": any(bar.is_control for bar in bars),
-        "hollow and dashed: unfinished; what has no answer counts as 0": any(bar.unfinished for bar in bars),
+        "* hollow mark: a baseline": any(bar.is_control for bar in bars),
+        "hollow and dashed: unfinished; missing answers count as 0": any(bar.unfinished for bar in bars),
     }
     foot = [words for words, holds in told.items() if holds]
     drawn += [text(MARGIN, y + 48 + 16 * place, words, "chart-note") for place, words in enumerate(foot)]
@@ -291,7 +291,7 @@ def _curve(curve: Series, stretches: _Stretches) -> Node:
             marked = [*stretch[: -1 : -(-len(stretch) // _MARKERS)], stretch[-1]]
             size = 3.5 if is_line or curve.is_context else 5
             parts += [marker(x, y, curve.number, size=size) for x, y, *_ in marked]
-    title = f"{title_name(curve.name)}{' (control)' if curve.is_control else ''}"
+    title = f"{title_name(curve.name)}{' (baseline)' if curve.is_control else ''}"
     return node("g", {"class": look_of(curve)}, node("title", None, title), *parts)
 
 

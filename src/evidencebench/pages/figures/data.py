@@ -119,5 +119,5 @@ def value_text(point: Estimate, *, signed: bool = False) -> str:
 def bar_title(bar: Series, *, signed: bool = False) -> str:
     """Return what a chart tells of a bar when it is pointed at: its name, its numbers, and how much of it is done."""
     unfinished = f", unfinished: {bar.unfinished} done" if bar.unfinished else ""
-    control = " (control)" if bar.is_control else ""
+    control = " (baseline)" if bar.is_control else ""
     return f"{title_name(bar.name)}{control}: {value_text(bar.point, signed=signed)}{unfinished}"

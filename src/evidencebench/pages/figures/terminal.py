@@ -55,7 +55,7 @@ def terminal_bars(
     explained = {
         "+ several of them": any("+" in track for track in tracks),
         "◉ a reference value that equals the mean": any("◉" in track for track in tracks),
-        "◌ unfinished: what has no answer counts as 0": any(bar.unfinished for bar in bars),
+        "◌ unfinished: missing answers count as 0": any(bar.unfinished for bar in bars),
     }
     below: list[str] = []
     for entry in (*legend, *(words for words, is_needed in explained.items() if is_needed)):

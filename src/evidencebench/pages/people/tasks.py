@@ -126,7 +126,7 @@ def from_page(answer: AnswerT) -> AnswerT:
 
 
 def done_or_begun(is_done: bool) -> tuple[Status, str]:  # noqa: FBT001 - read as a sentence
-    return ("done", "done") if is_done else ("draft", "begun, not done")
+    return ("done", "done") if is_done else ("draft", "started, not done")
 
 
 def task_record(task: Any, *left_out: str) -> Mapping[str, object]:
@@ -235,7 +235,7 @@ def _hide_labels(read: Callable[[], _Result]) -> _Result:
 def _picked(answer: RankingAnswer) -> tuple[Status, str]:
     if answer.is_done:
         return "done", "submitted"
-    return ("draft", f"{len(answer.sentences)} picked, not submitted") if answer.sentences else ("open", "open")
+    return ("draft", f"{len(answer.sentences)} selected, not submitted") if answer.sentences else ("open", "open")
 
 
 def _shown_picks(answer: RankingAnswer) -> Mapping[str, object]:

@@ -99,16 +99,16 @@ def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int)
         "curves",
         "Recall by budget",
         note(
-            f"How much a system finds when only its first 1 to {largest} sentences count. In colour are the best runs, "
-            "hollow the best control and the ceiling, the most that so many sentences can cover; thin lines are the "
-            "other systems."
+            f"How much a system finds if only its first 1 to {largest} sentences count. In colour: the best runs. "
+            "Hollow: the best baseline, and the ceiling, which is the most that this number of sentences can cover. "
+            "Thin lines: the other systems."
         ),
         *(_chart(findings, curves) for curves in by_scope),
         folding_part("All systems, with intervals, as tables", *map(_curve_table, by_scope)),
-        note("No paper has Results aspects, so there is no curve for them.") if len(by_scope) == 1 else None,
+        note("No instance has Results aspects, so there is no curve for them.") if len(by_scope) == 1 else None,
         note(
-            "Asked each task apart, with its budget in the question, and so with a mark at the budgets of its tasks "
-            f"only: {', '.join(map(beginning_of, asked_per_task))}."
+            "Asked separately for each task, with its budget in the question, and so shown only at the budgets of "
+            f"these tasks: {', '.join(map(beginning_of, asked_per_task))}."
         )
         if asked_per_task
         else None,
@@ -125,8 +125,8 @@ def _chart(findings: Findings, curves: Curves) -> Node:
     ]
     caption = (
         f"Mean aspect recall over {_title(curves)[0].lower()}{_title(curves)[1:]}, by how many "
-        f"sentences of an answer count. Shades, and lines through single marks, are "
-        f"{100 * findings.resampling.level:g} % intervals that resample papers, each for one budget alone."
+        f"sentences of an answer count. Shaded areas, and lines through single marks, are "
+        f"{100 * findings.resampling.level:g} % intervals that resample papers, each for one budget."
     )
     title, x_name, y_name = _title(curves), "sentences that count", "aspect recall, %"
     drawn = (line_chart(lines, title=title, x_name=x_name, y_name=y_name, width=width) for width in (NARROW, BROAD))
@@ -138,7 +138,7 @@ def _curve_table(curves: Curves) -> Node | None:
 
     def cell(point: Estimate | None) -> str:
         # A mean over fewer than all instances, as of a ceiling, says over how many.
-        few = "" if point is None or point.n == curves.n else f" ({point.n:,} of {counted(curves.n, 'paper')})"
+        few = "" if point is None or point.n == curves.n else f" ({point.n:,} of {counted(curves.n, 'instance')})"
         return "" if point is None else f"{percent(point, alone='')}{few}"
 
     by_budget = zip(*(curve.points for curve in curves.curves), strict=True)
@@ -147,7 +147,7 @@ def _curve_table(curves: Curves) -> Node | None:
 
 
 def _title(curves: Curves) -> str:
-    return f"{'All' if curves.scope == 'all' else 'Results'} aspects, {counted(curves.n, 'paper')}"
+    return f"{'All' if curves.scope == 'all' else 'Results'} aspects, {counted(curves.n, 'instance')}"
 
 
 # Aspect recall by properties of the papers, such as their length.
@@ -187,10 +187,10 @@ def breakdowns_section(findings: Findings) -> Node:
         "breakdowns",
         "Recall by kind of paper",
         note(
-            "Groups differ in how hard they are: compare systems within a "
-            "group, not groups. All, some or none in the abstract: its sentences cover all, some or none of the "
-            f"aspects that any sentence covers. The ends are the first and the last {N_AT_AN_END} sentences; "
-            "'score --places' tells whether the length of papers explains what they seem to do."
+            "Groups differ in difficulty: compare systems within a group, not groups. All, some or none in the "
+            "abstract: its sentences cover all, some or none of the aspects that any sentence covers. The ends are the "
+            f"first and the last {N_AT_AN_END} sentences; 'score --places' shows whether the length of papers explains "
+            "their effect."
         ),
         *by_task(findings.tasks, lambda task: _block(findings, task, bins[task.name])),
     )
@@ -219,7 +219,7 @@ def _plots(findings: Findings, task: Task, name: str, bins: Bins) -> Node:
         return node("tr", None, system_cell(*findings.names_of(system)), *cells)
 
     told = (
-        f": aspect recall in % ({task_title(task)}), a column for each group of n papers. Lines are "
+        f": aspect recall in % ({task_title(task)}), a column for each group of n instances. Lines are "
         f"{100 * findings.resampling.level:g} % intervals that resample the papers of the group."
     )
     return interval_table(f"By {name}", "", columns, map(row, findings.foremost(task)), told=told)
@@ -229,8 +229,8 @@ def _plots(findings: Findings, task: Task, name: str, bins: Bins) -> Node:
 
 # Field of `PickCounts` -> its words for one sentence and for several, and what they mean.
 _SORTS = {
-    "new": ("new", "new", ": states an aspect that counts and that no earlier pick states"),
-    "redundant": ("redundant", "redundant", ": adds nothing, since earlier picks state its aspects"),
+    "new": ("new", "new", ": states an aspect that counts and that no earlier selection states"),
+    "redundant": ("redundant", "redundant", ": adds nothing, since earlier selections state its aspects"),
     "heading": ("heading", "headings", ""),
     "no_evidence": ("no evidence", "no evidence", ": states no aspect that counts"),
 }
@@ -246,10 +246,10 @@ def picks_section(findings: Findings) -> Node:
     )
     return section(
         "picks",
-        "What the picks add",
+        "What each selection adds",
         note(
-            "Every sentence that a system selected, on all papers, read in the order of its answer. Where chance draws "
-            "among sentences, each counts as often as it is drawn, beside the certain ones."
+            "All sentences that a system selected, over all instances, in the order of its answer. Randomly drawn "
+            "sentences count by their probability."
         ),
         node("ul", {"class": "legend"}, *meanings),
         *by_task(findings.tasks, lambda task: [_bars(findings, task, covered[task.scope])]),
@@ -279,7 +279,7 @@ def _words(picks: PickCounts) -> str:
     """Return the counts in words.
 
     >>> _words(PickCounts(new=1.5, heading=1, redundant=4))
-    '6.5 picks: 1.5 new, 4 redundant, 1 heading'
+    '6.5 sentences: 1.5 new, 4 redundant, 1 heading'
     """
 
     def number(n: float, word: str, words: str) -> str:
@@ -287,4 +287,4 @@ def _words(picks: PickCounts) -> str:
 
     counts = {words[:2]: getattr(picks, sort) for sort, words in _SORTS.items()}
     sorts = ", ".join(number(n, *words) for words, n in counts.items() if n)
-    return f"{number(picks.total, 'pick', 'picks')}{f': {sorts}' if sorts else ''}"
+    return f"{number(picks.total, 'sentence', 'sentences')}{f': {sorts}' if sorts else ''}"

@@ -39,8 +39,8 @@ def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, 
 
 
 _ALL_WELL = (
-    "Every paper has an answer of every run. None failed, is empty, names a sentence twice or one that does not exist, "
-    "or is otherwise odd."
+    "Every run has an answer for every instance. None failed, is empty, repeats a sentence or names one that does not "
+    "exist, and there is no other warning."
 )
 
 
@@ -53,9 +53,9 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
     ]
     return section(
         "failures",
-        "Answers that failed",
-        note("A failed, an empty and a missing answer each score 0." if rows else _ALL_WELL),
-        table_node("Warnings by run", ["run", "what", "answers", "task", "detail"], rows),
+        "Failed answers and warnings",
+        note("Failed, empty and missing answers score 0." if rows else _ALL_WELL),
+        table_node("Warnings by run", ["run", "warning", "answers", "task", "detail"], rows),
         *_left_out(findings),
         _replies(notes),
     )
@@ -77,7 +77,7 @@ def _left_out(findings: Findings) -> list[Node]:
         if n_left_out := first[task.name].counts.not_applicable:
             tasks.setdefault(n_left_out, []).append(task.name)
     return [
-        note(f"{counted(n, 'paper')} without an aspect that counts: left out of {', '.join(names)}.")
+        note(f"{counted(n, 'instance')} without an aspect that counts: left out of {', '.join(names)}.")
         for n, names in tasks.items()
     ]
 
@@ -136,14 +136,14 @@ def costs_section(findings: Findings, spent: Mapping[str, Sequence[Spent]], *, h
         epochs = runs[label].epochs
         n_graded = len(findings.graded_answers(runs[label])) * len(epochs)
         named[label] = (label, sum(len(epoch.done) for epoch in epochs), n_graded)
-    columns = ["answers in the run", "graded here"]
+    columns = ["answers in the run", "scored here"]
     asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
     counts = ("requests", "prompt_tokens", "completion_tokens")
     texts = {label: (cost_text(notes[label]) or "none noted", seconds_text(notes[label])) for label in asked}
     models: list[list[Cell]] = [
         [*named[label], *(notes[label].get(name, 0) for name in counts), *texts[label]] for label in asked
     ]
-    title = "All that the runs note"
+    title = "All notes of the runs"
     all_notes = [[*named[label], notes_line(of_run)] for label, of_run in notes.items()]
     return section(
         "costs",
@@ -151,9 +151,7 @@ def costs_section(findings: Findings, spent: Mapping[str, Sequence[Spent]], *, h
         *by_task(
             findings.tasks if any(spent.values()) else (), lambda task: _cost_figure(findings, task, spent[task.name])
         ),
-        note(
-            "Counted over all answers that a run holds: the tables say how many they are, and how many are graded here."
-        )
+        note("Counted over all answers in a run; the tables say how many these are, and how many are scored here.")
         if notes
         else None,
         table_node(
@@ -161,10 +159,10 @@ def costs_section(findings: Findings, spent: Mapping[str, Sequence[Spent]], *, h
             ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost", "time"],
             models,
         )
-        or note("No run here asked a language model, so none has a cost."),
+        or note("No run used a language model, so there is no cost."),
         note(
-            "A reply that was stored before counts what it cost then, and one that serves several answers counts for "
-            "each. What a provider did not price is never counted as $0. ",
+            "A stored reply counts with what it cost originally, and a reply that serves several answers counts for "
+            "each. A reply of unknown price is never counted as $0. ",
             node("a", {"href": "#/replies"}, "All replies, with a filter") if has_papers else None,
         )
         if asked
@@ -196,10 +194,10 @@ def _cost_figure(findings: Findings, task: Task, spent: Sequence[Spent]) -> list
     """Return recall against dollars, or against seconds where nothing was paid."""
     is_paid = any(one.dollars for one in spent)
     points = [(cost, one.bar) for one in spent if (cost := one.dollars if is_paid else one.seconds)]
-    extent = counted(findings.boards[task.name].standings[0].recall.n, "paper")
+    extent = counted(findings.boards[task.name].standings[0].recall.n, "instance")
     told = (
-        f"Aspect recall ({task_title(task)}, {extent}) against what the answers took, of the runs that note it: the "
-        "higher and the further left, the better. Upright lines are "
+        f"Aspect recall ({task_title(task)}, {extent}) against the cost of the answers, for runs that record it. "
+        "Higher and further left is better. Vertical lines are "
         f"{100 * findings.resampling.level:g} % intervals that resample papers."
     )
     unit = f"{'dollars' if is_paid else 'seconds'} for {extent}"

@@ -51,16 +51,16 @@ def hypotheses_section(findings: Findings, results: Sequence[ControlResult], dat
         "hypotheses",
         "Does it use the hypothesis?",
         note(
-            "Each run beside one of the same system that was asked changed queries, such as another paper's "
-            "hypothesis. A high score alone does not show that a system used the hypothesis. Of two papers, one is a "
-            "distractor, whose sentences cover nothing. Runs with changed queries are on no leaderboard."
+            "Each run is compared with a run of the same system on changed queries, such as another paper's "
+            "hypothesis. A high score alone does not show that a system uses the hypothesis. With two papers, one is "
+            "a distractor, whose sentences cover nothing. Runs with changed queries are not on the leaderboard."
         ),
         *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results)),
         _results_table(results) if results else None,
         _runs_without_partner(findings, unmeasured, data),
         note(
-            "Runs with changed queries that are not shown, since there is no run of the same system and options with "
-            "the own queries, or another seed of it is preferred: ",
+            "Runs with changed queries that are not shown, because there is no run of the same system and options with "
+            "the original queries, or another seed is preferred: ",
             *isolated_names(unused),
             ".",
         )
@@ -77,7 +77,9 @@ def _unmeasured(findings: Findings) -> dict[str, RunFile]:
 def uses_of(findings: Findings, task: Task, results: Sequence[ControlResult]) -> dict[str, str]:
     """Return run -> what is known of whether it uses the hypothesis on a task, in words."""
     unmeasured = _unmeasured(findings).items()
-    uses: dict[str, str] = {label: NOT_MEASURED if reads_hypothesis(run) else "cannot" for label, run in unmeasured}
+    uses: dict[str, str] = {
+        label: NOT_MEASURED if reads_hypothesis(run) else "does not use it" for label, run in unmeasured
+    }
     wrong = (result for result in results if result.comparison.task == task and result.control == WRONG)
     return uses | {result.system: use_of_hypothesis(result) for result in wrong}
 
@@ -103,11 +105,11 @@ def _use_blocks(findings: Findings, task: Task, results: Sequence[ControlResult]
     blocks: list[Child] = [node("div", {"class": "finding"}, terms_node(facts))]
     blocks += [_table(findings, control, rows) for control, rows in by_control.items() if rows]
     meaning = note(
-        "Overlap: of the sentences chosen with the own or the wrong hypothesis, those chosen with both. Reads it: "
-        "recall is significantly higher with the own one. Changes little: that is not shown, and the overlap lies "
-        f"above {100 * MOST_CHANGED:g} % with its whole interval. Cannot: it chooses the same sentences whatever is "
-        "asked. No gain shown is no proof that there is none: the interval says how large it may be. A system that "
-        "answers differently each time changes its choice without reading anything; only its recall tells."
+        "Overlap: of the sentences selected with the original or the wrong hypothesis, the share selected with both. "
+        "Uses it: recall is significantly higher with the original hypothesis. Selection changes little: no such gain "
+        f"is shown, and the whole interval of the overlap is above {100 * MOST_CHANGED:g} %. Does not use it: the "
+        "selection is always the same. No gain shown is no proof of no gain: the interval says how large it may be. "
+        "For a system that answers differently each time, only recall counts, since its selection always changes."
     )
     return [*blocks, meaning] if wrong else blocks
 
@@ -134,14 +136,14 @@ def _table(findings: Findings, control: str, results: Sequence[ControlResult]) -
 
     first = results[0].comparison
     told = (
-        f": overlap of the sentences chosen with own and with changed queries, and recall with own less that with "
-        f"changed ones ({task_title(first.task)}, {first.test.difference.extent}). Lines are "
-        f"{100 * findings.resampling.level:g} % intervals that resample papers, each for its system alone; p is "
-        "adjusted for all systems of the table."
+        f": overlap of the selections with original and with changed queries, and the difference in recall, original "
+        f"- changed ({task_title(first.task)}, {first.test.difference.extent}). Lines are "
+        f"{100 * findings.resampling.level:g} % intervals that resample papers, each for one system; p is adjusted for "
+        "all systems in the table."
     )
-    columns = {"overlap, %": shares, "own − changed, points": points, "p": None}
+    columns = {"overlap, %": shares, "difference, points": points, "p": None}
     body = (row for result in results for row in rows(result))
-    return interval_table(f"Own against changed queries: {control}", " uses", columns, body, told=told)
+    return interval_table(f"Original and changed queries ({control})", " uses", columns, body, told=told)
 
 
 def _interval_alone(result: ControlResult) -> str:
@@ -152,24 +154,24 @@ def _interval_alone(result: ControlResult) -> str:
     why = "too few papers differ for a test" if adjusted is None else f"the test, which is stricter, has p ≥ {ALPHA}"
     if adjusted and adjusted.n_tests > 1:
         why = (
-            f"{adjusted.n_tests} systems are tested together, and among several one such interval may come about by "
-            "chance: p is adjusted for that, the interval is not"
+            f"{adjusted.n_tests} systems are tested together, and one of several such intervals may occur by chance: p "
+            "is adjusted for that, the interval is not"
         )
-    return f"↑ The interval leaves out 0, and still no {'gain' if ends[0] > 0 else 'loss'} is shown: {why}."
+    return f"↑ The interval excludes 0, but no {'gain' if ends[0] > 0 else 'loss'} is shown: {why}."
 
 
 def _results_table(results: Sequence[ControlResult]) -> Node:
     def row(result: ControlResult) -> list[Cell]:
         pair, test = result.comparison, result.comparison.test
         means = (100 * pair.first.mean, 100 * pair.second.mean)
-        few = "too few papers differ" if test.n_better + test.n_worse else "no paper differs"
+        few = "too few papers differ" if test.n_better + test.n_worse else "no instance differs"
         p = f"none, {few}" if result.adjusted is None else p_text(result.adjusted)
         distractor = "" if result.distractor is None else percent(result.distractor.selection, alone="")
         tested = [points_text(test.difference), p, percent(pair.overlap, alone=""), distractor]
         return [result.system, result.control, pair.task.name, *means, *tested, test.difference.n]
 
-    columns = ["system", "control", "task", "own", "changed", "own − changed, points", "p (Holm)", "overlap, %"]
-    title = "Own against changed queries: aspect recall in %"
+    columns = ["system", "control", "task", "original", "changed", "difference, points", "p (Holm)", "overlap, %"]
+    title = "Original and changed queries: aspect recall in %"
     table = table_node(title, [*columns, "distractor, %", "n"], list(map(row, results)))
     return folding_part("All changed queries on all tasks, as a table", table)
 
@@ -183,15 +185,15 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, RunFile],
     items = [node("span", None, isolated_name(label), ": ", code(text)) for label, text in commands.items() if text]
     others = [label for label, text in commands.items() if not text]
     return folding_part(
-        f"Runs that were not asked a wrong hypothesis: {len(unmeasured)}",
-        paragraph(f"With another paper's hypothesis not measured{whose}."),
+        f"Runs without a wrong-hypothesis control: {len(unmeasured)}",
+        paragraph(f"The wrong-hypothesis control was not measured{whose}."),
         paragraph("To measure it, make these runs and add them to the report:") if items else None,
         list_node(*items) if items else None,
         paragraph(
-            "Not to be measured: ",
+            "Cannot be measured: ",
             *isolated_names(others),
-            ". Such a system never reads the hypothesis, is a person, builds on stored answers, or is none that this "
-            "version can make from what the file says.",
+            ". Such a system never reads the hypothesis, is a person, uses stored answers, or cannot be made by this "
+            "version from what the file says.",
         )
         if others
         else None,

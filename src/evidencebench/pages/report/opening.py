@@ -38,13 +38,13 @@ def answers_of(
     runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]  # that compete
     facts: dict[str, list[Child]] = {"Which system is best, and how certain is that?": _best(findings, task, runs)}
     if runs:
-        facts["Does it read the hypothesis?"] = _reading(findings, task, runs, results, data)
-    facts["What did all miss?"] = _missed(missed)
+        facts["Does it use the hypothesis?"] = _reading(findings, task, runs, results, data)
+    facts["What did all systems miss?"] = _missed(missed)
     if spent:
         costs = {one.bar.name: f" {one.words}" for one in spent}
         facts["What did it cost?"] = [*_named(costs), ": ", _link("#costs", "cost against recall"), "."]
     if lacking := _lacking(findings, runs):
-        facts["Did each answer?"] = lacking
+        facts["Are there failed or missing answers?"] = lacking
     return node("div", {"class": "finding"}, terms_node(facts.items()))
 
 
@@ -65,7 +65,7 @@ def _named(names: Sequence[str] | Mapping[str, str]) -> list[Child]:
 def _best(findings: Findings, task: Task, runs: Sequence[Standing]) -> list[Child]:
     controls, board = findings.label_free_controls(task), findings.boards[task.name]
     if not runs:
-        return [f"On {task.name}, no run here competes: every one is a control or knows the labels."]
+        return [f"On {task.name}, no run can be ranked: each is a baseline or knows the labels."]
     leader = runs[0]
     level = [row for row in board.level_with(leader) if row in runs]
     words = _top(findings, runs, level)
@@ -75,11 +75,13 @@ def _best(findings: Findings, task: Task, runs: Sequence[Standing]) -> list[Chil
         whose = isolated_name(findings.name_of(leader)) if level else "It"
         words += [" ", whose, *_against_controls(findings, task, leader, controls[0])]
     else:
-        words.append(" No control that reads no labels stands beside the runs on this task.")
+        words.append(" There is no baseline to compare with on this task.")
     if board.pairs and not board.can_tell_apart:
-        papers = f"{board.standings[0].recall.extent}, or those on which the systems differ, are too few."
-        words.append(f" No difference can be significant here: {papers}")
-    return [*words, " ", _link("#pairs", "Every pair"), "."]
+        words.append(
+            f" No difference can be significant here: {board.standings[0].recall.extent}, or those on which the "
+            "systems differ, are too few."
+        )
+    return [*words, " ", _link("#pairs", "All pairs"), "."]
 
 
 def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]) -> list[Child]:
@@ -87,17 +89,17 @@ def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]
     if not level:
         whose = " is the best" if len(runs) > 1 else ""
         covers = f"{':' if whose else ''} {'it ' if whose else ''}covers {_mean(leader)} of the aspects on average"
-        than = ", significantly more than each other run." if whose else "."
+        than = ", significantly more than every other run." if whose else "."
         return [node("strong", None, isolated_name(findings.name_of(leader)), whose), f"{covers}{than}"]
     n_level = len(level) + 1  # the best one is level with itself
     whose = f"{n_level} runs" if n_level < len(runs) else f"All {n_level} runs" if level[1:] else "Both runs"
     return [
-        node("strong", None, f"{whose} are level at the top"),
+        node("strong", None, f"{whose} share the top"),
         ": ",
         *_named({findings.name_of(row): f" {_mean(row)}" for row in (leader, *level)}),
-        " of the aspects on average. No difference to ",
+        " of the aspects on average. None of them differs significantly from ",
         isolated_name(findings.name_of(leader)),
-        " among them is significant.",
+        ".",
     ]
 
 
@@ -112,12 +114,12 @@ def _against_controls(findings: Findings, task: Task, leader: Standing, control:
     difference = pair.test.difference if pair.first is leader else pair.test.difference.negated
     how = f"{'' if pair.is_significant else 'not '}significantly {'above' if difference.mean > 0 else 'below'}"
     if not pair.is_significant and abs(difference.mean) < _LEVEL:
-        how = "level with"
+        how = "equal to"
     p = "too few papers differ for a test" if pair.adjusted is None else p_text(pair.adjusted, "p")
     return [
         " is ",
         node("strong", None, how),
-        " the best that reads no labels, ",
+        " the best baseline, ",
         isolated_name(control),
         f": {points_text(difference)} points, {p}.",
     ]
@@ -145,25 +147,26 @@ def _reading(
             words += ["; " if words else "", node("strong", None, use), ": ", *_named(named)]
     words += [". "] if words else []
     if unknown := [row.system for row in runs if uses.get(row.system) == NOT_MEASURED]:
-        words += ["Not known of ", *_named(unknown)]
+        words += ["Not known for ", *_named(unknown)]
         order = list(findings.scored.runs)
         commands = (control_command(findings.scored.runs[name], data, order.index(name) + 1) for name in unknown)
         if command := next(filter(None, commands), ""):
-            words += ["; a run with another paper's hypothesis tells: "]
+            words += ["; to find out, run it with another paper's hypothesis: "]
             frame = {"class": "one-line", "tabindex": 0, "role": "group", "aria-label": "Command"}
             words.append(node("pre", frame, code(command)))
         else:
-            words.append(", and not to be measured. ")
-    return [*words, _link("#hypotheses", "Each run"), "."]
+            words.append(", and cannot be measured. ")
+    return [*words, _link("#hypotheses", "All runs"), "."]
 
 
 def _missed(missed: Missed) -> list[Child]:
     if not missed.n_stated:
-        return ["No sentence states an aspect here, so there was nothing to find."]
+        return ["No sentence states an aspect, so there was nothing to find."]
     words = f"{missed.n_missed:,} of the {counted(missed.n_stated, 'findable aspect')}"
     shown = _link("#/missed", words) if missed.is_listed else words
-    where = "." if missed.is_listed else "; their list is left out with the papers, which this page does not hold."
-    return [f"{counted(missed.n_systems, 'system')} missed ", node("strong", None, shown), where]
+    where = "." if missed.is_listed else "; the list is left out with the papers, which this page does not contain."
+    who = f"All {missed.n_systems:,} systems" if missed.n_systems > 1 else "The system"
+    return [f"{who} missed ", node("strong", None, shown), where]
 
 
 def _lacking(findings: Findings, runs: Sequence[Standing]) -> list[Child]:
@@ -174,4 +177,4 @@ def _lacking(findings: Findings, runs: Sequence[Standing]) -> list[Child]:
         if counts:
             words.append(f"{'; ' if words else ''}{sum(counts.values()):,} of {counted(n_all, 'answer')} {verb} (")
             words += [*_named({label: f" {n:,}" for label, n in counts.items()}), ")"]
-    return [*words, ". Each scores 0. ", _link("#failures", "Why"), "."] if words else []
+    return [*words, ". They score 0. ", _link("#failures", "Why"), "."] if words else []

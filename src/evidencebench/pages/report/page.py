@@ -49,21 +49,21 @@ from evidencebench.wording import counted, without_folders
 
 # The sections at the end: where the papers are, how the scores were computed, and what decides each of them.
 
-_FILE_NAMES = "Files that were given by their full paths are shown by their names."
+_FILE_NAMES = "Files given with full paths are shown by name only."
 
 
 def _papers_section(findings: Findings, shown_data: str, *, has_papers: bool) -> Node:
-    papers = counted(findings.scored.n_instances, "paper")
+    papers = counted(findings.scored.n_instances, "instance")
     if has_papers:
         link = node("a", {"href": "#/papers"}, "read the papers")
-        words = paragraph(f"In this page: {papers}, with what every system selected: ", link, ".")
+        words = paragraph(f"This page contains {papers}, with what every system selected: ", link, ".")
         return section("papers-here", "The papers", words)
     run_files = (argument_of(run.path) for run in findings.scored.runs.values())
     view = ["evidencebench", "view", *run_files, "--data", shown_data]
     view += [word for task in findings.tasks for word in ("--task", task.name)]
     for name, choice in findings.scored.rules.unusual.items():
         view += ["--set", f"{name.replace('_', '-')}={choice}"]
-    start = f"Not in this page: {papers}. To read them, with what every system selected, start the local app:"
+    start = f"This page does not contain the {papers}. To read them, with what every system selected, start the app:"
     data = note(_FILE_NAMES, " Data: ", isolated_name(findings.dataset.name))
     return section("papers-here", "The papers", paragraph(start), _command(join(view)), data)
 
@@ -76,38 +76,37 @@ def _command(command: str) -> Node:
 def _method_section(findings: Findings, command: str) -> Node:
     resampling, rules = findings.resampling, findings.scored.rules
     over_length, ties, out_of_range = (text.choices[getattr(rules, name)] for name, text in RULE_TEXTS.items())
-    how = "two-sided sign flips" if resampling.test is None else f"the test '{resampling.test_name}'"
+    how = "a two-sided sign-flip test" if resampling.test is None else f"the test '{resampling.test_name}'"
     method = {
         "Measure": (
-            "aspect recall = aspects that the selected sentences state / aspects that count, also those that no "
-            "sentence states; the ceiling is the most that can be reached. A score is the mean over the papers to "
+            "aspect recall = aspects that the selected sentences state / aspects that count, including those that no "
+            "sentence states; the ceiling is the highest possible value. A score is the mean over the instances to "
             "which the task applies; a failed, empty or missing answer is 0. Fewest sentences: as few as cover all "
-            "that can be covered."
+            "aspects that can be covered."
         ),
         "Answers": (
             f"a ranking is cut at the budget; a set over the budget counts {over_length}; equal scores at "
             f"the cut count {ties}; a sentence that does not exist {out_of_range}."
         ),
         "Intervals": (
-            f"{100 * resampling.level:g} % percentile intervals of {resampling.n_draws:,} draws that resample texts "
-            f"(or reviews, where the data names them), seed {resampling.seed}."
+            f"{100 * resampling.level:g} % percentile intervals from {resampling.n_draws:,} bootstrap samples of "
+            f"papers (or reviews, if the data names them), seed {resampling.seed}."
         ),
         "Tests and ranks": (
-            f"{how} of each text's difference, adjusted by Holm over the pairs of a task's runs that "
-            "differ in an answer and can be significant, and apart from these over the pairs with a control; "
-            "≤ before a p that no drawn flip reached. Best rank = "
-            "1 + how many systems are significantly better; worst rank = systems − how many are significantly worse; "
-            "at the 5 % level."
+            f"{how} over papers, adjusted (Holm) over the pairs of a task's runs that differ in an answer and can be "
+            "significant, and separately over the pairs with a baseline; ≤ marks a p that no sampled flip reached. "
+            "Best rank = 1 + the number of significantly better systems; worst rank = the number of systems − that of "
+            "significantly worse ones; at the 5 % level."
         ),
-        "Controls": f"{'; '.join(f'{name}: {control.meaning}' for name, control in CONTROLS.items())}.",
+        "Baselines": f"{'; '.join(f'{name}: {control.meaning}' for name, control in CONTROLS.items())}.",
     }
     return section(
         "method",
         "How this was computed",
         list_node(*(node("span", None, node("strong", None, f"{name}: "), text) for name, text in method.items())),
-        paragraph("This command makes the report again, the same to the byte with evidencebench ", __version__, ":"),
+        paragraph("This command makes the same report again, byte for byte with evidencebench ", __version__, ":"),
         _command(command),
-        note(_FILE_NAMES, " At length, with sources: docs/tasks-and-measures.md and docs/report.md of evidencebench."),
+        note(_FILE_NAMES, " Details and sources: docs/tasks-and-measures.md and docs/report.md of evidencebench."),
     )
 
 
@@ -124,18 +123,18 @@ def _signatures_section(findings: Findings) -> Node:
     texts = (
         ""
         if n == n_texts
-        else f" from {counted(n_texts, 'paper or review', 'papers or reviews')}; intervals and tests resample these"
+        else f" from {counted(n_texts, 'review or paper', 'reviews or papers')}; intervals and tests resample these"
     )
     runs = {"Runs": _runs(findings.scored.runs)}
     if findings.scored.changed:
-        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.scored.changed.items()})
+        runs["Runs with changed queries"] = _runs({label: run for label, (run, _) in findings.scored.changed.items()})
     return section(
         "signatures",
         "Data, runs and signatures",
-        _facts(dataset, f"{limit}{counted(len(dataset.whole), 'paper')}{texts}", runs),
+        _facts(dataset, f"{limit}{counted(len(dataset.whole), 'instance')}{texts}", runs),
         note(
-            "A signature names all that decides a score: two scores with the same one are the same number, where the "
-            "system answers alike each time. What stands behind the name of a model or a library may have changed."
+            "A signature names everything that decides a score. Scores with the same signature are equal if the system "
+            "always gives the same answers; the model or library that a name refers to may have changed."
         ),
         folding_part(f"Signatures of {counted(len(rows), 'score')}", table),
     )
@@ -143,14 +142,14 @@ def _signatures_section(findings: Findings) -> Node:
 
 def _facts(dataset: Dataset, papers: str, runs: Mapping[str, Node]) -> Node:
     data = (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256))
-    facts: dict[str, Child] = {"Papers": papers, **runs, "Made by": f"evidencebench {__version__}"}
+    facts: dict[str, Child] = {"Instances": papers, **runs, "Made by": f"evidencebench {__version__}"}
     return terms_node([("Data", data), *((name, (shown,)) for name, shown in facts.items())], look="facts")
 
 
 def _runs(runs: Mapping[str, RunFile]) -> Node:
     items = []
     for label, run in runs.items():
-        made_by = "" if run.header else " (the file does not say what made it)"
+        made_by = "" if run.header else " (the file does not name its system)"
         items.append(node("span", None, isolated_name(label), ": ", code(run.signature), made_by))
     return folding_part(counted(len(runs), "run"), list_node(*items))
 
@@ -240,23 +239,22 @@ def report_page(
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, folded)
     first_task = findings.tasks[0]
     sharing = {one for board in findings.boards.values() for row in board.standings for one in row.same_answers}
+    cautions = [
+        note(node("strong", None, "Warning: "), isolated_name(row.system), f": {without_folders(row.text)}.")
+        for row in scored.warnings
+        if row.system in scored.runs and not (row.kind == "same answers" and row.system in sharing)
+    ]
+
+    def opening(task: Task) -> list[Node]:
+        answers = answers_of(
+            findings, task, shown_data, results=compared, missed=missed[task.name], spent=spent[task.name]
+        )
+        return [answers, *cautions, *forest(findings, task)]
+
     top = head(
         title,
-        *(
-            note(node("strong", None, "Warning: "), isolated_name(row.system), f": {without_folders(row.text)}.")
-            for row in scored.warnings
-            if row.system in scored.runs and not (row.kind == "same answers" and row.system in sharing)
-        ),
         None if len(findings.tasks) > 1 else note(f"{task_title(first_task)} ", code(first_task.name)),
-        *by_task(
-            findings.tasks,
-            lambda task: [
-                answers_of(
-                    findings, task, shown_data, results=compared, missed=missed[task.name], spent=spent[task.name]
-                ),
-                *forest(findings, task),
-            ],
-        ),
+        *by_task(findings.tasks, opening),
     )
     main = node("main", {"id": "results"}, contents, _task_switch(findings.tasks), top, *sections)
     return _page(viewed, main, findings.scored.n_instances, papers_of(findings, viewed) if has_papers else None)
@@ -301,20 +299,18 @@ def write_report(path: PathText, runs: PathText | Iterable[PathText], dataset: D
 
 
 def _unlabelled_results(viewed: ViewerData, n_instances: int, runs: Mapping[str, RunFile], *, has_papers: bool) -> Node:
-    see = "See what each run chose"
-    command = ("The papers are not in this page; ", code("evidencebench view"), " shows what each run chose.")
+    see = "See what each run selected"
+    command = ("The papers are not in this page; ", code("evidencebench view"), " shows what each run selected.")
     where = (node("a", {"href": "#/papers"}, see), " in each paper.") if has_papers else command
     top = head(
         viewed.title,
-        paragraph(
-            "There is nothing to score: the papers have no labels, so no answer is right or wrong.", look="finding"
-        ),
+        paragraph("There is nothing to score: the papers have no labels.", look="finding"),
         paragraph(*where),
         note(
-            "A task with a fixed number of sentences, such as er_at_10, shows so many of each answer. How many "
-            "er_at_optimal allows is known only with labels."
+            "A task with a fixed number of sentences, such as er_at_10, shows that many from each answer. The number "
+            "for er_at_optimal is known only with labels."
         ),
-        _facts(viewed.dataset, counted(n_instances, "paper"), {"Runs": _runs(runs)}),
+        _facts(viewed.dataset, counted(n_instances, "instance"), {"Runs": _runs(runs)}),
     )
     return node("main", {"id": "results"}, top)
 

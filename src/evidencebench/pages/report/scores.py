@@ -35,8 +35,8 @@ def leaderboard_section(findings: Findings) -> Node:
         "leaderboard",
         "Leaderboard",
         note(
-            "A system ranks above another only where their difference is significant, so it has a range of ranks. "
-            "* A control, computed here; oracle knows the labels: it is the ceiling and has no rank.",
+            "A system ranks above another only if their difference is significant, so it has a range of ranks. "
+            "* A baseline, computed here; oracle knows the labels: it is the ceiling and has no rank.",
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
         *by_task(findings.tasks, lambda task: [_board(findings, task)]),
@@ -95,7 +95,7 @@ def forest(findings: Findings, task: Task) -> list[Node]:
         node("th", {"scope": "col"}, "system"),
         axis_head("plot", axis),
         node("th", {"scope": "col"}, "aspect recall, %"),
-        node("th", {"scope": "colgroup", "colspan": len(groups)}, "level") if groups else None,
+        node("th", {"scope": "colgroup", "colspan": len(groups)}, "group") if groups else None,
     )
     body = []
     for position, row in enumerate(rows):
@@ -134,17 +134,16 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
     words = []
     if has_groups:
         words.append(
-            f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by "
-            f"{findings.resampling.test_name} of papers, adjusted for the number of pairs. Two without one differ "
-            "significantly."
+            f"Systems that share a letter do not differ significantly (p ≥ {ALPHA}, {findings.resampling.test_name} "
+            "over papers, adjusted for the number of pairs). Systems that share none do."
         )
     words.append(f"Lines: {100 * findings.resampling.level:g} % intervals.")
     if ceiling is not None:
         words.append(f"Dashed: the ceiling, {100 * ceiling.recall.mean:.1f} %.")
     if any(row.unfinished for row in board.standings):
-        words.append("Hollow with a dashed line: unfinished; what has no answer counts as 0.")
+        words.append("Hollow with a dashed line: unfinished; missing answers count as 0.")
     if any(row.is_control for row in board.ranked):
-        words.append("* A control, computed here.")
+        words.append("* A baseline, computed here.")
     if board.sameness:
         words.append(f"{board.sameness}.")
     return " ".join(words)
@@ -160,14 +159,14 @@ def pairs_section(findings: Findings, *, has_papers: bool) -> Node:
         "pairs",
         "Pair by pair",
         note(
-            "By how many points of aspect recall the system of the row is above that of the column. "
-            "Tinted, with a star: significantly, by the test that decides the ranks. Choose a pair to see its interval",
-            " and its papers." if has_papers else ". Its papers are left out of this page.",
+            "Difference in aspect recall, row - column, in points. Tinted, with a star: significant by the test that "
+            "decides the ranks. Choose a pair to see its interval",
+            " and its papers." if has_papers else ". The papers are left out of this page.",
         ),
         *by_task(findings.tasks, lambda task: [_matrix(findings, task)]),
         node("div", {"id": "scatter", "tabindex": "-1"}),  # the name of older links
         node("script", {"type": "application/json", "id": "pairs-data"}, encode_json(_pairs_data(findings)).decode()),
-        node("noscript", None, note("A pair is opened by the page's script; 'evidencebench compare' prints it.")),
+        node("noscript", None, note("Opening a pair needs JavaScript; 'evidencebench compare' prints the same.")),
     )
 
 
@@ -175,7 +174,7 @@ def _matrix(findings: Findings, task: Task) -> Node:
     board = findings.boards[task.name]
     ranked = board.ranked
     if not board.pairs:
-        return note("There is one system here, so no pair.")
+        return note("There is only one system, so there are no pairs.")
 
     def cell(pair: Pair[Standing]) -> Node:
         shown = f"{100 * pair.test.difference.mean:.1f}"
@@ -227,14 +226,14 @@ def _pairs_data(findings: Findings) -> dict[str, object]:
             "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
             "same": [(system, row.system) for row in ranked for system in row.same_answers],
             "pairs": pairs,
-            "told": f"p is by {findings.resampling.test_name} of papers, adjusted for the number of pairs (Holm).",
+            "told": f"p: {findings.resampling.test_name} over papers, adjusted for the number of pairs (Holm).",
         }
     return {"names": names, "shown": list(shortened_apart(names).values()), "tasks": tasks}
 
 
 def _address(findings: Findings, row: Standing) -> str:
     """Return the name that the page's addresses have for a system; a control and a run may have one label."""
-    return f"{row.system} (control)" if row.is_control and row.system in findings.scored.runs else row.system
+    return f"{row.system} (baseline)" if row.is_control and row.system in findings.scored.runs else row.system
 
 
 def _points(share: float | None) -> float | None:

@@ -141,7 +141,7 @@ def read_pdf(content: bytes, name: str) -> Paper:
     doi, year = doi_of(first, facts), year_of([line for line in first if line not in read], facts)
     count.check(sum(n_visible(page.letters) for page in pages))
     if n_unnamed := sum(block.text.text.count(UNNAMED) for block in blocks):
-        told = f"The fonts do not say what {counted(n_unnamed, 'sign')} of the text shows; {UNNAMED} stands for each."
+        told = f"The fonts do not say what {counted(n_unnamed, 'sign')} of the text shows; each is shown as {UNNAMED}."
         warnings = (*warnings, told)
     paper = paper_of(
         blocks,

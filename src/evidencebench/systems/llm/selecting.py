@@ -126,7 +126,7 @@ _POINTS: Mapping[AspectScope, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmInContext:
-    """As `llm_base`, with examples in the prompt: hypotheses about other papers and the texts of their best sentences.
+    """Like `llm_base`, with examples in the prompt: hypotheses about other papers and their best sentences.
 
     Examples come from a file, since no system reads labels: ``evidencebench llm examples`` draws them. A query is
     refused if its paper, or a paper with the same text, is among them.

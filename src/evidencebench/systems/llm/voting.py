@@ -24,7 +24,7 @@ _Ask = Callable[[Query, Brief], Ranking]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmVote:
-    """Several answers made one.
+    """Several answers combined into one.
 
     Where a part waits for a server, all parts are asked at once. All of them end before an error is raised. A part that
     fails is counted in ``failed_parts``, and the others decide.
