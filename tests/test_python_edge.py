@@ -531,6 +531,22 @@ def test_public_functions_say_what_they_expected_where_they_got_something_else(w
         assert got in str(caught.value) or repr(wrong)[:9] in str(caught.value)
 
 
+def test_a_system_that_takes_other_parameters_is_refused_before_it_is_asked() -> None:
+    class Half:
+        def rank(self, query: Query) -> list[int]:
+            return [*range(len(query.sentences))]
+
+    for system, got in (
+        (lambda query: query.sentences, r"<lambda>\(query\)"),
+        (lambda query, brief, more: [query, brief, more], r"<lambda>\(query, brief, more\)"),
+        (Half(), r"Half\.rank\(query: "),
+    ):
+        with pytest.raises(TypeError, match=rf"source 'own': expected two parameters, query and brief, got .*{got}"):
+            evaluate({"own": system}, SAMPLE, "er_at_10")  # type: ignore[dict-item] # what is tried
+    with pytest.raises(TypeError, match=r"got a dict; the order is evaluate\(systems, data, tasks\)"):
+        evaluate(SAMPLE, {"own": BM25()}, "er_at_10")  # type: ignore[arg-type] # what is tried
+
+
 class Divides:
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=tuple(range(self.share(query))))

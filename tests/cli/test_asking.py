@@ -237,6 +237,9 @@ def test_of_failed_answers_it_is_told_what_retrying_does(
     with running_fake_server(SAMPLE, behaviour=behaviour) as server:
         found = command(call_of("run", server.spec(more=more)))
     assert (found.code, told in " ".join(found.err.split())) == (1, True), found.err
+    *_, last = found.out.splitlines()  # no answer came, so that a reply is what to look at
+    assert re.fullmatch(rf"next: (evidencebench llm show \S+ {SAMPLE.ids[0]})", last)
+    assert command(last.partition("evidencebench ")[2]).code == 0
 
 
 def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:

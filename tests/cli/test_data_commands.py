@@ -38,6 +38,31 @@ def test_a_file_with_violations_is_reported_in_full_with_exit_code_1(command: Co
     assert {violation["rule"] for violation in sample["violations"]} == {"paper"}
 
 
+def test_optima_that_are_not_stored_are_one_line_that_says_how_to_add_them(command: Command) -> None:
+    records = json.loads(sample_path().read_bytes())
+    kept = {key: {name: part for name, part in one.items() if "eval" not in name} for key, one in records.items()}
+    Path("bare.json").write_text(json.dumps(kept))
+    found = command("data validate bare.json")
+    head, line, last = found.out.splitlines()
+    assert re.fullmatch(r"bare\.json: 10 instances: \d+ violations", head)
+    assert re.fullmatch(r"  \d+ optima of 10 instances not stored, first .*_0; add them: (.*)", line)
+    assert last == "  --json lists every place"
+    assert command(line.partition("evidencebench ")[2]).code == 0
+    assert command("data validate solved.json").code == 0
+
+
+def test_what_is_taken_for_data_is_called_what_it_is(command: Command) -> None:
+    for name, content, why in (
+        ("paper.pdf", b"%PDF-1.7\n\xff", "is a PDF, not data; 'evidencebench find' reads papers"),
+        ("paper.xml", b"<article/>", "is XML or HTML, not data"),
+        ("paper.txt", b"Tea lowers blood pressure.", "not valid JSON: .*it may be a paper"),
+    ):
+        Path(name).write_bytes(content)
+        assert re.match(rf"error: {name}: {why}", command(f"data stats {name}").refusal)
+    refusal = command("run sample --data bm25 -o run.jsonl").refusal
+    assert refusal.startswith("error: bm25: is a system, not data; give a data file")
+
+
 def test_what_data_commands_print_as_json_is_what_the_file_holds(command: Command) -> None:
     assert command("data validate sample --optima --json").json["valid"]
     stats = command("data stats sample --json").json

@@ -115,6 +115,45 @@ def test_what_cannot_be_asked_or_read_is_said_in_words(command: Command) -> None
         assert refusal in command(arguments, _TEXT).refusal, arguments
 
 
+def test_a_hypothesis_that_comes_last_is_understood_and_the_right_order_is_told(command: Command) -> None:
+    Path("tea.txt").write_text(_TEXT)
+    Path("folder").mkdir()
+    Path("folder/tea.txt").write_text(_TEXT)
+    claim = "Tea lowers blood pressure."
+    right = command(f"find {{{claim}}} tea.txt --system cues")
+    for paper in ("tea.txt", "folder"):
+        found = command(f"find {paper} {{{claim}}} --system cues")
+        told = f"note: HYPOTHESIS comes first; read as: evidencebench find '{claim}' {paper}"
+        assert (found.code, " ".join(found.err.split())) == (0, told)
+        assert found.out.replace("folder/", "") == right.out
+    for arguments, written in {
+        "find tea.txt": "HYPOTHESIS comes first: evidencebench find HYPOTHESIS tea.txt",
+        "find tea.txt absent.pdf": "HYPOTHESIS comes first: evidencebench find HYPOTHESIS tea.txt absent.pdf",
+        "find Tea lowers pressure tea.txt": (
+            "HYPOTHESIS needs quotes: evidencebench find 'Tea lowers pressure' tea.txt"
+        ),
+        "find Tea. PMC101395": "PMC101395: no such file; to fetch it: evidencebench papers fetch PMC101395",
+        "find Tea. https://example.org/tea.pdf": "https://example.org/tea.pdf: is an address; download the file",
+        "find Tea. te.txt": "te.txt: no such file (did you mean 'tea.txt'?)",
+    }.items():
+        assert written in command(arguments).refusal
+
+
+def test_a_file_named_pdf_that_is_none_says_so_and_the_others_are_answered(command: Command) -> None:
+    Path("tea.txt").write_text(_TEXT)
+    for name, content, why in (
+        ("junk.pdf", b"\xff\xfe\x00junk", "no %PDF header"),
+        ("text.PDF", _TEXT.encode(), "no %PDF header"),
+        ("page.pdf", b"<!doctype html><html><body><p>Log in.</p></body></html>", "no %PDF header: it is a web page"),
+        ("empty.pdf", b"", "no %PDF header: it is empty"),
+    ):
+        Path(name).write_bytes(content)
+        found = command(f"find Tea. {name} tea.txt --system cues")
+        assert found.code == 1
+        assert found.err.startswith(f"error: {name} is named .pdf but is not a PDF ({why}); download it again")
+        assert found.out
+
+
 def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_is_evidence(command: Command) -> None:
     found = command(f"{_FIND} - --json", _TEXT)
     assert found.json["system"] == "finder"

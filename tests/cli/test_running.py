@@ -135,6 +135,14 @@ def test_a_failing_system_shows_its_own_line_once(options: str, command: Command
     assert "Traceback" not in found.out.replace('"first_trace": "Traceback', "")
 
 
+def test_a_run_in_which_every_answer_failed_says_what_to_do_and_not_to_score_it(command: Command) -> None:
+    Path("all_fail.py").write_text("def fails(query, brief):\n    return query.sentence\n", encoding="utf-8")
+    found = command("run all_fail.py:fails --data sample -o run.jsonl")
+    assert (found.code, found.out.splitlines()[0]) == (1, "run.jsonl: 10 instances; 47 answers failed")
+    assert found.out.splitlines()[1:] == ["next: correct the error above, then run the same command with --overwrite"]
+    assert "has no attribute 'sentence'" in found.err
+
+
 def test_a_run_that_is_to_fail_fast_starts_over_once_its_code_is_mended(command: Command) -> None:
     Path("failing.py").write_text(_FAILING, encoding="utf-8")
     arguments = "run failing:Failing --data sample -o run.jsonl --fail-fast"

@@ -148,10 +148,20 @@ def test_files_named_as_modules_of_python_break_no_run_whatever_the_number_of_pr
         ("backwards:hopeless:start=1", "argument 'start'"),
         ("backwards:failing", "no model here"),
         ("backwards:Cheat", "got Cheat$"),
+        ("arity.py:one", r"expected two parameters, query and brief, got one\(query\)$"),
+        ("arity.py:three", r"expected two parameters, query and brief, got three\(query, brief, more\)$"),
+        ("arity.py:Needs", r"needs 'k'; write arity\.py:Needs:k=\.\.\.$"),
+        ("arity.py:Half", r"expected two parameters, query and brief, got Half\.rank\(query\)$"),
     ],
 )
 @pytest.mark.usefixtures("folder")
 def test_what_a_file_does_not_hold_is_refused_in_words(spec: str, message: str) -> None:
+    Path("arity.py").write_text(
+        "def one(query): ...\n"
+        "def three(query, brief, more): ...\n"
+        "class Needs:\n    def __init__(self, k): ...\n    def rank(self, query, brief): ...\n"
+        "class Half:\n    def rank(self, query): ...\n"
+    )
     with pytest.raises(SystemSpecError, match=message):
         make_system(spec)
 

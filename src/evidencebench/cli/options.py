@@ -413,7 +413,12 @@ def open_part(data: str, ids: Path | None) -> Dataset:
     if is_remote(data):
         with progress("fetching", "auto") as shown:
             data = str(local_copy(data, on_progress=shown))
-    dataset = open_dataset(data)
+    try:
+        dataset = open_dataset(data)
+    except UnreadableError as error:
+        if data not in import_module("evidencebench.execution.system_table").SYSTEMS or Path(data).exists():
+            raise
+        raise UnreadableError(f"{data}: is a system, not data; give a data file, or a name such as sample") from error
     return dataset if ids is None else dataset.subset(read_lines(ids)[0] if str(ids) == STANDARD_INPUT else ids)
 
 

@@ -24,7 +24,6 @@ from evidencebench.wording import counted, one_line
 _MISSING = object()  # in place of the value of a key that is not there
 _FieldT = TypeVar("_FieldT")
 _MAX_SHOWN_CHARACTERS = 80
-_AN_OPTIMUM = "an evaluation, which 'data solve' derives"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,8 @@ class Violation:
 
     @property
     def is_missing_optimum(self) -> bool:
-        """Whether it is an optimum that is not stored, which ``data solve`` derives."""
-        return self.expected == _AN_OPTIMUM
+        """Whether it is an evaluation that is not stored, which ``data solve`` derives."""
+        return self.path[2:] in EVALUATION_KEYS.values() and self.got in {_shown(_MISSING), _shown(None)}
 
     def __str__(self) -> str:
         return f"{self.instance_id}: {self.path}: expected {self.expected}, got {self.got}"
@@ -233,7 +232,7 @@ class _Checked:
         aspects = self.record.get("results_aspect_list_ids") if task.scope == "results" else self.aspects
         if value is None or value is _MISSING:
             if aspects and not self.is_dialect:
-                self.note(path, "type", _AN_OPTIMUM, _shown(value))
+                self.note(path, "type", "an evaluation, which 'data solve' derives", _shown(value))
             elif value is _MISSING and not self.is_dialect:
                 expected = (
                     "null, since there are no Results aspects" if task.scope == "results" else "an evaluation, or null"

@@ -313,12 +313,11 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
         try:
             lines[instance_id, None] = _plain_answer(value)
         except msgspec.ValidationError as error:
-            wrong.append(f"{instance_id}: {error}")
+            wrong.append(f"{instance_id}: {str(error).partition(' - at')[0]}")
     if wrong:
         are = counted(len(wrong), "answer is", "answers are")
         raise RunFormatError(
-            f"{path}: {are} no list of sentence indices, such as {wrong[0]}; write [3, 17], "
-            '{"ranking": [3, 17]} or null'
+            f'{path}: {are} no list of indices, such as {wrong[0]}; write [3, 17], {{"ranking": [3, 17]}} or null'
         )
     return RunFile(path, None, lines, content, is_bare=any(isinstance(value, list) for value in answers.values()))
 

@@ -153,7 +153,7 @@ def evaluate_sources(
                 for case, column in zip(cases, columns[name], strict=True):
                     last = column.add(instance, case, n_sentences, last)
             except OutOfRangeError as error:
-                what_to_do = "out_of_range='drop' (--set out-of-range=drop) removes and counts such sentences"
+                what_to_do = "--set out-of-range=drop (in Python out_of_range='drop') removes it"
                 raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
             except AnswerError as error:
                 raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error
@@ -179,9 +179,7 @@ def answer_functions(
                 tuple(map(answers_from, source.epochs)) if isinstance(source, RunFile) else answers_from(source)
             )
         except TypeError as error:
-            raise TypeError(
-                f"source '{name}': {error}; a source may also be a run, or a dict of answers {{instance id: [indices]}}"
-            ) from error
+            raise TypeError(f"source '{name}': {error}; a run or a dict {{id: [indices]}} does too") from error
         if isinstance(source, RunFile) and isinstance(data, Dataset):
             check_belongs(source, data)
         elif isinstance(source, RunFile | Mapping):

@@ -193,10 +193,8 @@ def measure_key(given: MeasureOrName, known: Collection[str]) -> str:
     """Return the key of a measure; ``known`` are those of the scores that it is asked of."""
     key = given.key if isinstance(given, Measure) else given
     if key not in known:
-        raise ValueError(
-            f"no measure '{key}' in the scores{or_one_of(str(key), known)}; "
-            "evaluate(..., measures=[Measure(...)]) computes one of your own"
-        )
+        own = "one of your own, evaluate(..., measures=[Measure(...)])"
+        raise ValueError(f"no measure '{key}' in the scores{or_one_of(str(key), known, other=own)}")
     return key
 
 

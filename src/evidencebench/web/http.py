@@ -495,7 +495,7 @@ def last_failure_told(where: str) -> Iterator[None]:
     except TransientError as last:
         attempts = counted(last.n_attempts, "attempt")
         if type(last) is NotSentError:
-            raise EndpointError(f"{where}: cannot connect in {attempts} ({last}); is the server running?") from None
+            raise EndpointError(f"{where}: cannot connect ({last}); is the server running?") from None
         raise EndpointError(
             f"{where}: no usable reply in {attempts}, the last: {last}; try again later, or raise max_attempts or "
             "timeout_seconds"

@@ -59,10 +59,9 @@ def provider_of(model: str) -> Provider:
     if not rest:
         raise SystemSpecError(f"model: expected provider/name, such as openai/NAME, got '{model[:80]}'")
     if name not in PROVIDERS:
-        raise SystemSpecError(
-            f"model: no provider '{name[:80]}'{or_one_of(name, PROVIDERS, 'evidencebench llm providers')}; "
-            "your own server: local/NAME,base_url=http://host:port/v1"
-        )
+        own = "for your own server local/NAME,base_url=http://host:port/v1"
+        instead = or_one_of(name, PROVIDERS, "evidencebench llm providers", own)
+        raise SystemSpecError(f"model: no provider '{name[:80]}'{instead}")
     return PROVIDERS[name]
 
 

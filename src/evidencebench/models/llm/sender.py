@@ -298,7 +298,7 @@ class HttpSender:
         except EvidenceBenchError as error:
             target.n_failures += 1
             if target.n_failures >= self._bounds.max_failures_in_a_row:
-                raise FailingServerError(f"{error} ({target.n_failures} requests in a row failed)") from error
+                raise FailingServerError(f"{error} ({target.n_failures} failed in a row)") from error
             raise
         target.n_failures, target.has_replied = 0, True
         return reply
