@@ -54,9 +54,9 @@ def _seconds(system: NamedSystem, instance: Instance) -> tuple[float, float]:
     first = 0.0
     for task in _TASKS:
         if task.applies_to(instance.labels):
-            system.rank(instance.query, task.brief(instance))
+            system.rank(instance.query, task.ranking_task(instance))
             first = first or time.process_time() - started
-            if not system.reads_brief:
+            if not system.reads_task:
                 break
     return first, time.process_time() - started
 

@@ -59,7 +59,7 @@ def _answering(
     """Return the median time of one answer, the first of a paper, beside the peer's."""
 
     def ours(instance: Instance) -> object:
-        return system.rank(instance.query, _TASKS[0].brief(instance))
+        return system.rank(instance.query, _TASKS[0].ranking_task(instance))
 
     ours(timed[-1])  # loads and warms
     pairs = [

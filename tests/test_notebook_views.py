@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doors import Cell, excerpt_html
-from evidencebench import BM25, Brief, Instance, Kind, Labels, Query, Ranking, compare, evaluate, load_sample
+from evidencebench import BM25, Instance, Kind, Labels, Query, Ranking, RankingTask, compare, evaluate, load_sample
 
 
 class Page(HTMLParser):
@@ -60,7 +60,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "a data set": load_sample,
     "an instance": lambda: load_sample()[0],
     "a query": lambda: load_sample()[0].query,
-    "a ranking": lambda: BM25().rank(load_sample()[0].query, Brief(budget=3)),
+    "a ranking": lambda: BM25().rank(load_sample()[0].query, RankingTask(budget=3)),
     "a set": lambda: Ranking(sentences=(3, 1), ordered=False),
     "scores": lambda: two_scores()[0],
     "a comparison": lambda: compare(*two_scores()),

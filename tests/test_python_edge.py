@@ -47,7 +47,6 @@ from doors import (
 from evidencebench import (
     BM25,
     TASKS,
-    Brief,
     CrossValidation,
     EvidenceWarning,
     Experiment,
@@ -55,6 +54,7 @@ from evidencebench import (
     Labels,
     Query,
     Ranking,
+    RankingTask,
     Resampling,
     Rules,
     Task,
@@ -87,7 +87,7 @@ FEW = Resampling(n_draws=20)
 class Backwards:
     """A system of somebody's own: no dataclass, no protocol, nothing but the method."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the protocol's
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the protocol's
         return Ranking(sentences=tuple(range(len(query.sentences)))[::-1])
 
 
@@ -97,7 +97,7 @@ class Longest:
 
     sign: int = 1
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the protocol's
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the protocol's
         return rank_by_score([self.sign * len(text) for text in query.sentences])
 
 
@@ -137,7 +137,7 @@ class Ordered:
     def __init__(self, form: str) -> None:
         self.form = form
 
-    def rank(self, query: Query, _: Brief) -> Any:
+    def rank(self, query: Query, _: RankingTask) -> Any:
         return ORDERED[self.form](last_first(query))
 
 
@@ -147,7 +147,7 @@ def test_what_has_an_order_ranks_whoever_gives_it(form: str, tmp_path: Path) -> 
     expected = recall(Ordered("ranking"))
     assert recall(system.rank) == expected
     assert recall(system) == expected
-    assert recall({one.id: system.rank(one.query, Brief(budget=None)) for one in SAMPLE}) == expected
+    assert recall({one.id: system.rank(one.query, RankingTask(budget=None)) for one in SAMPLE}) == expected
     (found,) = Experiment({"mine": system}, SAMPLE, tasks=TASK, controls=(), folder=tmp_path).scored.scores.values()
     assert found[TASK.name].scores["aspect_recall"].mean() == expected
 
@@ -201,7 +201,7 @@ def test_columns_and_frames_are_read_as_what_they_are() -> None:
     [
         (BM25, r"class BM25; .*BM25\(\)"),
         ("bm25", "'bm25'; .*make_system"),
-        (3, r"rank\(query, brief\) .*got int"),
+        (3, r"rank\(query, task\) .*got int"),
         ([1, 2], "got list"),
     ],
 )
@@ -250,11 +250,11 @@ def test_the_systems_that_an_object_asks_may_be_objects_too(tmp_path: Path) -> N
     read: list[int | None] = []
 
     class Reader(Backwards):
-        traits = Traits(reads_brief=True)
+        traits = Traits(reads_task=True)
 
-        def rank(self, query: Query, brief: Brief) -> Ranking:
-            read.append(brief.budget)
-            return super().rank(query, brief)
+        def rank(self, query: Query, task: RankingTask) -> Ranking:
+            read.append(task.budget)
+            return super().rank(query, task)
 
     evaluate({"it": Fuse(systems=(Reader(), BM25()))}, SAMPLE[:1], ["er_at_10", "er_at_5"])  # type: ignore[arg-type]
     assert read == [10, 5]  # each task asks anew, as the part of it says
@@ -426,12 +426,12 @@ def names_path(hint: Any) -> bool:
     return hint is Path or any(map(names_path, get_args(hint)))
 
 
-def first_sentences(query: Query, brief: Brief) -> list[int]:
+def first_sentences(query: Query, task: RankingTask) -> list[int]:
     """A system as a function: as many sentences as count, from the start."""
-    return [*range(min(brief.budget or 0, len(query.sentences)))]
+    return [*range(min(task.budget or 0, len(query.sentences)))]
 
 
-def test_a_function_of_query_and_brief_is_a_system_everywhere(tmp_path: Path) -> None:
+def test_a_function_of_query_and_task_is_a_system_everywhere(tmp_path: Path) -> None:
     lead = evaluate({"lead": make_system("lead")}, SAMPLE, TASK)["lead"][TASK.name]
     assert recall(first_sentences) == recall(answers_from(first_sentences)) == lead.mean_recall
     assert isinstance(answer_instance(first_sentences, SAMPLE[0], TASK), Ranking)
@@ -447,12 +447,12 @@ def test_a_function_of_query_and_brief_is_a_system_everywhere(tmp_path: Path) ->
 
 
 def test_a_function_that_is_written_anew_under_its_name_is_another_system(tmp_path: Path) -> None:
-    def system(query: Query, brief: Brief) -> list[int]:  # noqa: ARG001 - the contract's signature
+    def system(query: Query, task: RankingTask) -> list[int]:  # noqa: ARG001 - the contract's signature
         return [0]
 
     execute(system, SAMPLE, tmp_path / "run.jsonl", tasks=TASK)
 
-    def system(query: Query, brief: Brief) -> list[int]:  # type: ignore[no-redef] # noqa: ARG001 - as in a notebook
+    def system(query: Query, task: RankingTask) -> list[int]:  # type: ignore[no-redef] # noqa: ARG001 - as in a notebook
         return [1]
 
     with pytest.raises(RunMismatchError, match="settings: function changed; "):
@@ -466,9 +466,9 @@ def test_a_function_sees_no_labels_and_may_say_what_it_reads() -> None:
         seen.append(given)
         return []
 
-    spy.traits = Traits(selects=True, reads_brief=False)  # type: ignore[attr-defined] # as its user writes it
+    spy.traits = Traits(selects=True, reads_task=False)  # type: ignore[attr-defined] # as its user writes it
     evaluate({"spy": spy}, SAMPLE[:3], [TASK, "result_er_at_5"])
-    assert [[type(one) for one in given] for given in seen] == [[Query, Brief]] * 3
+    assert [[type(one) for one in given] for given in seen] == [[Query, RankingTask]] * 3
 
 
 def test_a_function_that_gives_no_answer_has_failed() -> None:
@@ -485,7 +485,7 @@ class Cheat:
 
     traits: ClassVar[Traits] = Traits(knows_labels=True)
 
-    def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank_knowing(self, labels: Labels, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=tuple(sorted({index for found in labels.sources.values() for index in found})))
 
 
@@ -538,17 +538,17 @@ def test_a_system_that_takes_other_parameters_is_refused_before_it_is_asked() ->
 
     for system, got in (
         (lambda query: query.sentences, r"<lambda>\(query\)"),
-        (lambda query, brief, more: [query, brief, more], r"<lambda>\(query, brief, more\)"),
+        (lambda query, task, more: [query, task, more], r"<lambda>\(query, task, more\)"),
         (Half(), r"Half\.rank\(query: "),
     ):
-        with pytest.raises(TypeError, match=rf"source 'own': expected two parameters, query and brief, got .*{got}"):
+        with pytest.raises(TypeError, match=rf"source 'own': expected two parameters, query and task, got .*{got}"):
             evaluate({"own": system}, SAMPLE, "er_at_10")  # type: ignore[dict-item] # what is tried
     with pytest.raises(TypeError, match=r"got a dict; the order is evaluate\(systems, data, tasks\)"):
-        evaluate(SAMPLE, {"own": BM25()}, "er_at_10")  # type: ignore[arg-type] # what is tried
+        evaluate(SAMPLE, {"own": BM25()}, "er_at_10")  # type: ignore[arg-type, dict-item] # what is tried
 
 
 class Divides:
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=tuple(range(self.share(query))))
 
     def share(self, query: Query) -> int:
@@ -598,10 +598,10 @@ def test_an_interrupt_within_a_system_is_no_failed_answer(error: type[BaseExcept
         evaluate({"mine": SimpleNamespace(rank=rank)}, "sample", "er_at_10")
 
 
-Cut = Callable[[Query, Brief], Ranking]
+Cut = Callable[[Query, RankingTask], Ranking]
 
 
-def over_shorter_list(query: Query, _: Brief) -> Ranking:
+def over_shorter_list(query: Query, _: RankingTask) -> Ranking:
     """Score the sentences that are no headings, whose indices are then others."""
     return rank_by_score([len(text) for text in query.sentences if len(text) > 40])
 
@@ -622,7 +622,7 @@ def test_a_ranking_that_cannot_be_whole_is_told(rank: Cut, told: str) -> None:
 @pytest.mark.parametrize(
     ("rank", "traits"),
     [
-        (lambda _, brief: Ranking(sentences=tuple(range(20))[: brief.budget]), Traits(reads_brief=True)),
+        (lambda _, task: Ranking(sentences=tuple(range(20))[: task.budget]), Traits(reads_task=True)),
         (lambda query, _: Ranking(sentences=tuple(range(len(query.sentences)))[::-1][:25]), Traits()),
         (lambda *_: Ranking(sentences=(4, 2), ordered=False), Traits()),
         (lambda *_: Ranking(sentences=(4, 2)), Traits(selects=True)),
@@ -648,11 +648,11 @@ def test_scores_that_are_not_one_a_sentence_of_the_query_are_refused(n: int) -> 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda budget: Brief(budget=budget),
+        lambda budget: RankingTask(budget=budget),
         lambda budget: Task(name="er_at_k", scope="all", budget=budget),
         lambda budget: select(Ranking(sentences=(1, 2, 3)), budget),
     ],
-    ids=["brief", "task", "select"],
+    ids=["task", "task", "select"],
 )
 def test_a_budget_below_0_is_refused(ask: Callable[[int], object], budget: int) -> None:
     with pytest.raises(ValueError, match=f"budget: .*at least [01] .*None.*{budget}"):
@@ -662,25 +662,25 @@ def test_a_budget_below_0_is_refused(ask: Callable[[int], object], budget: int) 
 def test_a_task_asks_for_a_sentence_at_least_while_an_optimum_may_be_0() -> None:
     with pytest.raises(ValueError, match=r"budget: .*at least 1"):
         Task(name="er_at_0", scope="all", budget=0)
-    assert Brief(budget=0).budget == 0
+    assert RankingTask(budget=0).budget == 0
     assert select(Ranking(sentences=(1, 2)), 0).size == 0
 
 
 @pytest.mark.parametrize("budget", ["10", 2.5, (3,), True])
 def test_a_budget_that_is_no_whole_number_is_refused(budget: object) -> None:
     with pytest.raises(TypeError, match=r"budget: .*whole number"):
-        Brief(budget=budget)  # type: ignore[arg-type]
+        RankingTask(budget=budget)  # type: ignore[arg-type]
 
 
 def test_a_budget_of_numpy_is_a_number() -> None:
     query = load_sample()[0].query
-    assert BM25().rank(query, Brief(budget=np.int64(3))) == BM25().rank(query, Brief(budget=3))  # type: ignore[arg-type]
+    assert BM25().rank(query, RankingTask(budget=np.int64(3))) == BM25().rank(query, RankingTask(budget=3))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("scope", ["result", None, "ALL"])
 def test_a_scope_that_there_is_not_is_refused(scope: str) -> None:
     with pytest.raises(ValueError, match=r"scope: .*all, results"):
-        Brief(budget=3, scope=scope)  # type: ignore[arg-type]
+        RankingTask(budget=3, scope=scope)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

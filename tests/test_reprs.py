@@ -10,9 +10,9 @@ from doors import board_of, sample_path, score_runs
 from evidencebench import (
     BM25,
     TASKS,
-    Brief,
     CrossValidation,
     Ranking,
+    RankingTask,
     Resampling,
     Rules,
     answers_from,
@@ -51,7 +51,7 @@ SHOWN: dict[str, tuple[Callable[[], object], str]] = {
         "Comparison(er_at_10: 0.370 - 0.596 = -0.226, [",
     ),
     "a ranking": (
-        lambda: BM25().rank(FIRST.query, Brief(budget=3)),
+        lambda: BM25().rank(FIRST.query, RankingTask(budget=3)),
         "Ranking(sentences=(6, 65, 40, 33, 0, 1, 12, 8, ... ",
     ),
     "a short ranking": (

@@ -194,15 +194,15 @@ def test_the_seed_goes_down_to_nested_systems_and_own_code_nests(
     (tmp_path / f"{name}.py").write_text(OWN_SYSTEM)
     outer = make_system(f"fuse:systems=[lead+{name}:Seeded+{name}:Seeded:seed=3]", seed=7)
     assert [part.options for part in outer.parts] == [{}, {"seed": 7}, {"seed": 3}]
-    assert outer.reads_brief
+    assert outer.reads_task
     assert outer.versions()["seeds"] == "7 and 3"
     own = make_system(f"{name}:Around:inner=[{name}:Seeded:seed=5]")
     assert own.options == {"inner": {"name": f"{name}:Seeded", "options": {"seed": 5}}}
-    assert own.reads_brief
+    assert own.reads_task
     assert {name.partition(":")[0] for name in own.versions()} == {"seeds", f"code of {name}"}
     function = make_system(f"{name}:around:inner=[bm25:k1=1,b=0]")
     assert function.options["inner"]["options"]["k1"] == 1
-    assert not function.reads_brief
+    assert not function.reads_task
 
 
 OWN_SYSTEM = """
@@ -218,9 +218,9 @@ class Seeded:
 
     @property
     def traits(self):
-        return Traits(reads_brief=True, versions=lambda: {"seeds": str(self.seed)})
+        return Traits(reads_task=True, versions=lambda: {"seeds": str(self.seed)})
 
-    def rank(self, query, brief):
+    def rank(self, query, task):
         return Ranking(sentences=())
 
 
@@ -228,8 +228,8 @@ class Plain:
     def __init__(self, inner):
         self.inner = inner
 
-    def rank(self, query, brief):
-        return self.inner.rank(query, brief)
+    def rank(self, query, task):
+        return self.inner.rank(query, task)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from doors import KNOWING_SYSTEMS, Fuse, RunMismatchError, SystemSpecError, trai
 from evidencebench import (
     SYSTEMS,
     Asked,
-    Brief,
     Query,
     Ranking,
+    RankingTask,
     Traits,
     answer_instance,
     answers_from,
@@ -26,7 +26,7 @@ SAMPLE = load_sample()
 
 
 class Plain:
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=(0,))
 
 
@@ -81,8 +81,8 @@ def test_only_what_declares_it_is_given_labels_and_own_code_that_is_named_never(
         "from evidencebench import Traits\n"
         "class Cheat:\n"
         "    traits = Traits(knows_labels=True)\n"
-        "    def rank(self, query, brief): ...\n"
-        "    def rank_knowing(self, labels, brief): ...\n"
+        "    def rank(self, query, task): ...\n"
+        "    def rank_knowing(self, labels, task): ...\n"
     )
     with pytest.raises(SystemSpecError, match="take knows_labels out"):
         make_system("cheat.py:Cheat")
@@ -95,7 +95,7 @@ def test_what_declares_that_it_reads_no_hypothesis_reads_none() -> None:
         system = make_system(spec)
         assert not system.traits.reads_hypothesis
         for instance in SAMPLE[:3]:
-            answers = {system.rank(query, Brief(budget=3)) for query in hypotheses_of(instance.query)}
+            answers = {system.rank(query, RankingTask(budget=3)) for query in hypotheses_of(instance.query)}
             assert len({answer.sentences for answer in answers}) == 1, spec
 
 

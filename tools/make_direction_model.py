@@ -30,7 +30,7 @@ from evidencebench.execution.rewriting import asker_from
 from evidencebench.files.atomic import write_whole
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import bootstrap
-from evidencebench.system import Brief
+from evidencebench.system import RankingTask
 from evidencebench.systems.directions import (
     LEARNED,
     NOT_SIGNIFICANT,
@@ -185,7 +185,7 @@ def ranked_by(system: str) -> Callable[[Instance], list[int]]:
     finder = make_system(system)
 
     def rank(instance: Instance) -> list[int]:
-        order = finder.rank(instance.query, Brief(budget=20)).sentences
+        order = finder.rank(instance.query, RankingTask(budget=20)).sentences
         return [index for index in order if instance.query.kinds[index] is not Kind.HEADING][:10]
 
     return rank

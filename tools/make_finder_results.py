@@ -29,7 +29,7 @@ from evidencebench.query import Goal, Query
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.resampling import bootstrap
 from evidencebench.scoring.selection import Selection
-from evidencebench.system import Brief, PaperChance
+from evidencebench.system import PaperChance, RankingTask
 from evidencebench.systems.changed_queries import derange_hypotheses, draw_distractors, with_distractor
 from evidencebench.systems.features import RELEVANCE_FEATURES, feature_table
 from evidencebench.systems.finder import Finder, asked_columns
@@ -204,7 +204,7 @@ def worded_of(finder: Finder, fold: int) -> Iterator[Worded]:
                 own = finder.answers(query)
                 assert own
                 assert other
-                order = finder.rank(query, Brief(budget=None)).sentences
+                order = finder.rank(query, RankingTask(budget=None)).sentences
                 told[key] = Worded(
                     wording=wording,
                     prompt=instance.id,
@@ -244,11 +244,11 @@ def recalls_of(system: Any, fold: int) -> Recalls:
         for task in STUDY.tasks:
             if not task.applies_to(instance.labels):
                 continue
-            brief, coverage = task.brief(instance), coverage_of(instance.labels, task.scope)
+            asked, coverage = task.ranking_task(instance), coverage_of(instance.labels, task.scope)
             for case, recalls in found.items():
-                answer = system.rank(queries_of[case], brief)
+                answer = system.rank(queries_of[case], asked)
                 answer = mixed.own_answer(answer) if case == "two papers" else answer
-                chosen = Selection(certain=answer.sentences[: brief.budget])
+                chosen = Selection(certain=answer.sentences[: asked.budget])
                 recalls[task.name].append(aspect_recall(chosen, coverage))
     return found
 

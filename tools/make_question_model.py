@@ -28,7 +28,7 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind, Query
 from evidencebench.scoring.resampling import bootstrap
-from evidencebench.system import Brief, NamedSystem
+from evidencebench.system import NamedSystem, RankingTask
 from evidencebench.systems.finder import SHIPPED_FOR_QUESTIONS
 from evidencebench.tables import Cell, Table, as_markdown
 from evidencebench.training.finder import FinderTraining
@@ -116,7 +116,9 @@ def answers(system: NamedSystem, asked: Asked) -> Told:
     some = {index for of_aspect in sources.values() for index in of_aspect}
     best = set(sources.get("fully", some))
     ranked = [
-        index for index in system.rank(query, Brief(budget=None)).sentences if query.kinds[index] is not Kind.HEADING
+        index
+        for index in system.rank(query, RankingTask(budget=None)).sentences
+        if query.kinds[index] is not Kind.HEADING
     ]
     texts = list(dict.fromkeys(query.sentences[index] for index in ranked))[:MOST]
     shown = [next(index for index in ranked if query.sentences[index] == text) for text in texts]

@@ -27,7 +27,7 @@ from evidencebench.construction.noise import LabelNoise, MarkedAspect, estimate_
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.evidence_inference_labels import convert_folder
 from evidencebench.data.instance import Instance
-from evidencebench.system import Brief
+from evidencebench.system import RankingTask
 from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.finder import Finder
 from evidencebench.tables import Cell, Table, as_markdown
@@ -306,8 +306,8 @@ def print_real(folder: Path, n_runs: int) -> None:
         query = instance.query
         truth, labels, others = np.zeros((3, len(query.sentences)), dtype=bool)
         truth[[index for sources in instance.labels.sources.values() for index in sources]] = True
-        labels[list(Finder().rank(query, Brief(budget=None)).sentences[:N_PICKED])] = True
-        others[list(BM25().rank(query, Brief(budget=None)).sentences[:N_PICKED])] = True
+        labels[list(Finder().rank(query, RankingTask(budget=None)).sentences[:N_PICKED])] = True
+        others[list(BM25().rank(query, RankingTask(budget=None)).sentences[:N_PICKED])] = True
         starts = [window.start for window in windows_of_paper(len(truth), WINDOW, OVERLAP)]
         judge, other = Judge(SURE, labels, generator), Judge(SURE, others, generator)
         rounds = [[judge.vote(start) for start in starts]]

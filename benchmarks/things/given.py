@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evidencebench import Brief, execute, load_sample, make_system, qrels_dict, run_dict
+from evidencebench import RankingTask, execute, load_sample, make_system, qrels_dict, run_dict
 
 SAMPLE = load_sample()
 SYSTEMS = ("bm25", "cues", "lead")
@@ -14,7 +14,8 @@ PAPERS = {one.id: list(one.query.sentences) for one in SAMPLE}
 DOCS = {qid: [f"{qid}#{index:05d}" for index in range(len(texts))] for qid, texts in PAPERS.items()}
 QRELS = qrels_dict(SAMPLE)  # query -> document -> relevance
 RUNS = {  # system -> query -> document -> score
-    name: run_dict({one.id: make_system(name).rank(one.query, Brief(budget=10)) for one in SAMPLE}) for name in SYSTEMS
+    name: run_dict({one.id: make_system(name).rank(one.query, RankingTask(budget=10)) for one in SAMPLE})
+    for name in SYSTEMS
 }
 
 

@@ -67,9 +67,9 @@ from evidencebench.scoring.selection import Rules as Rules
 from evidencebench.scoring.selection import select as select
 from evidencebench.scoring.task_scores import TaskScores as TaskScores
 from evidencebench.system import Asked as Asked
-from evidencebench.system import Brief as Brief
 from evidencebench.system import NamedSystem as NamedSystem
 from evidencebench.system import Ranking as Ranking
+from evidencebench.system import RankingTask as RankingTask
 from evidencebench.system import System as System
 from evidencebench.system import Traits as Traits
 from evidencebench.system import rank_by_score as rank_by_score

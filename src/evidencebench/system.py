@@ -1,4 +1,4 @@
-"""Brief, Ranking, System, NamedSystem, Traits: the contract of everything that answers."""
+"""RankingTask, Ranking, System, NamedSystem, Traits: the contract of everything that answers."""
 
 import math
 import operator
@@ -55,8 +55,8 @@ class Traits:
 
     Attributes
     ----------
-    reads_brief
-        Whether the answer depends on the brief, so that each task needs an answer of its own.
+    reads_task
+        Whether the answer depends on the task, so that each task needs an answer of its own.
     reads_hypothesis
         Whether the answer depends on the hypothesis.
     selects
@@ -64,7 +64,7 @@ class Traits:
     waits
         Whether it mostly waits for a server, so that a run asks it many instances at once, from threads.
     knows_labels
-        Whether it is given the labels, by ``rank_knowing(labels, brief)``: a ceiling, not a competitor.
+        Whether it is given the labels, by ``rank_knowing(labels, task)``: a ceiling, not a competitor.
     versions
         Returns the versions of libraries and the digests of files that decide its answers, by name, for a run's header.
     trained_on
@@ -84,11 +84,11 @@ class Traits:
     >>> class FirstFive:
     ...     traits = Traits(selects=True, reads_hypothesis=False)
     ...
-    ...     def rank(self, query, brief):
+    ...     def rank(self, query, task):
     ...         return Ranking(sentences=tuple(range(min(5, len(query.sentences)))), ordered=False)
     """
 
-    reads_brief: bool = False
+    reads_task: bool = False
     reads_hypothesis: bool = True
     selects: bool = False
     waits: bool = False
@@ -130,8 +130,8 @@ KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
-    """What a task tells a system about the answer that it wants.
+class RankingTask:
+    """What a system is told of the task: how many sentences count, and of which kind.
 
     Attributes
     ----------
@@ -139,13 +139,13 @@ class Brief:
         How many sentences count; None when any number may be selected.
     scope
         Whether evidence of every sort is wanted (``"all"``) or outcomes and analyses only (``"results"``).
-    task
-        Name of the task, by which stored answers are found; None where the task has no name.
+    name
+        Name of the task, by which stored answers are found; None where it has none.
     """
 
     budget: int | None
     scope: AspectScope = "all"
-    task: str | None = None
+    name: str | None = None
 
     def __post_init__(self) -> None:
         require_budget(self.budget, at_least=0)
@@ -212,15 +212,15 @@ class System(Protocol):
     `Traits`.
     """
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
         """Return the answer to a query; it may read everything in both arguments and nothing else."""
 
 
 class KnowingSystem(Protocol):
     """A system that is given the labels. Only the two oracles are such systems: ceilings, not competitors."""
 
-    def rank_knowing(self, labels: Any, brief: Brief) -> Ranking:
-        """Return the answer to a brief, given the `Labels` that grade it, a type that this module may not import."""
+    def rank_knowing(self, labels: Any, task: RankingTask) -> Ranking:
+        """Return the answer to a task, given the `Labels` that grade it, a type that this module may not import."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,9 +267,9 @@ class NamedSystem:
         return tuple(part for group in nested for part in group if isinstance(part, NamedSystem))
 
     @property
-    def reads_brief(self) -> bool:
+    def reads_task(self) -> bool:
         """Whether each task needs an answer of its own, from it or from a system that it asks."""
-        return self.traits.reads_brief or any(part.reads_brief for part in self.parts)
+        return self.traits.reads_task or any(part.reads_task for part in self.parts)
 
     @property
     def selects(self) -> bool:
@@ -308,11 +308,11 @@ class NamedSystem:
             part.release()
         self.traits.release()
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
         """Return its answer to another system, in plain numbers; raises if it is given the labels."""
         if self.knows_labels:
             raise SystemSpecError(f"system '{self.name}' is given the labels, so no other system may ask it")
-        answer = cast("System", self.system).rank(query, brief)
+        answer = cast("System", self.system).rank(query, task)
         return plain_ranking(answer, len(query.sentences), self.name, query.instance_id)
 
     def chances(self, query: Query) -> tuple[float, ...] | None:

@@ -106,7 +106,7 @@ from evidencebench import Ranking, Traits
 
 class OwnWay:
     traits = Traits(selects=True, waits=True)
-    def rank(self, query, brief):
+    def rank(self, query, task):
         open("asked", "w").close()
         return Ranking(sentences=(0,))
 """

@@ -82,7 +82,7 @@ def test_own_code_says_how_likely_its_sentences_are_evidence(chances: str, said:
         "from evidencebench import Ranking, Traits\n"
         "class Own:\n"
         f"    traits = Traits(chances=lambda query: {chances})\n"
-        "    def rank(self, query, brief):\n"
+        "    def rank(self, query, task):\n"
         "        return Ranking(sentences=(2,))\n"
     )
     found = command(f"{_FIND} - --system chances.py:Own", _TEXT)

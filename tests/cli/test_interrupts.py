@@ -26,7 +26,7 @@ from pathlib import Path
 from evidencebench import Ranking
 
 class Waits:
-    def rank(self, query, brief):
+    def rank(self, query, task):
         Path("asked").touch()
         ends_at = time.monotonic() + 60
         while not Path("go_on").exists() and time.monotonic() < ends_at:

@@ -76,7 +76,7 @@ def test_a_likelier_sentence_has_a_stronger_colour(command: Command) -> None:
         "from evidencebench import Ranking, Traits\n"
         "class Own:\n"
         "    traits = Traits(chances=lambda query: [number / 40 for number in range(len(query.sentences))])\n"
-        "    def rank(self, query, brief):\n"
+        "    def rank(self, query, task):\n"
         "        return Ranking(sentences=(1, 5, 15))\n"
     )
     assert "tea.pdf: marked" in command("find {Tea lowers pressure.} tea.pdf --system chances.py:Own --mark out").err

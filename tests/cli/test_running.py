@@ -92,8 +92,8 @@ class Noting:
     per_task: bool = False
     @property
     def traits(self):
-        return Traits(reads_brief=self.per_task)
-    def rank(self, query, brief):
+        return Traits(reads_task=self.per_task)
+    def rank(self, query, task):
         return Ranking(sentences=(0, 1), notes={"truncated_sentences": 2} if query.instance_id[-1] in "135" else {})
 """
 
@@ -112,7 +112,7 @@ _FAILING = """
 from evidencebench import Ranking
 
 class Failing:
-    def rank(self, query, brief):
+    def rank(self, query, task):
         return look_up(query.instance_id)
 
 def look_up(name):
@@ -136,7 +136,7 @@ def test_a_failing_system_shows_its_own_line_once(options: str, command: Command
 
 
 def test_a_run_in_which_every_answer_failed_says_what_to_do_and_not_to_score_it(command: Command) -> None:
-    Path("all_fail.py").write_text("def fails(query, brief):\n    return query.sentence\n", encoding="utf-8")
+    Path("all_fail.py").write_text("def fails(query, task):\n    return query.sentence\n", encoding="utf-8")
     found = command("run all_fail.py:fails --data sample -o run.jsonl")
     assert (found.code, found.out.splitlines()[0]) == (1, "run.jsonl: 10 instances; 47 answers failed")
     assert found.out.splitlines()[1:] == ["next: correct the error above, then run the same command with --overwrite"]

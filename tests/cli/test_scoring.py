@@ -144,14 +144,14 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
     for number, spec in enumerate(names):
         command(f"run {spec} --data sample -o {number}{'_of_a_very_long_name' * 4}.jsonl --limit 9")
     paths = " ".join(f"{number}{'_of_a_very_long_name' * 4}.jsonl" for number in range(8))
-    brief = command(f"compare {paths} --data sample --set draws=50")
-    assert brief.out.count("\n") < 150
-    lines = brief.out.splitlines()
+    short = command(f"compare {paths} --data sample --set draws=50")
+    assert short.out.count("\n") < 150
+    lines = short.out.splitlines()
     assert max(map(len, lines)) <= 80
     header = next(line for line in lines if line.startswith("run"))
     assert header.split() == ["run", "mean", *"ABCDEFGH"]
     note = r"^\* p < 0\.05, sign-flip test, Holm over (?:(\d+) to )?(\d+) pairs? of runs per task$"
-    tested = re.search(note, brief.out, re.MULTILINE)
+    tested = re.search(note, short.out, re.MULTILINE)
     assert tested is not None
     pairs = command(f"compare {paths} --data sample --set draws=50 --json").json["pairs"]
     # Six papers must differ, so that p can be 2/64.

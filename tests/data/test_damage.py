@@ -32,14 +32,14 @@ from doors import (
     require_model,
     write_finder,
 )
-from evidencebench import Brief, make_system
+from evidencebench import RankingTask, make_system
 from kit.command_line import SAMPLE
 from kit.examples import IS_THOROUGH
 from kit.replies import numbered, reply_to
 
 TEXTS = [EncodedText(f"text {number}") for number in range(20)]
 QUERY = SAMPLE[0].query
-BRIEF = Brief(budget=3)
+TASK = RankingTask(budget=3)
 
 
 class Hashes:
@@ -129,12 +129,12 @@ def tiny_finder(folder: Path, weight: float) -> Path:
 
 def test_a_finder_that_is_trained_anew_while_it_answers_says_so(tmp_path: Path) -> None:
     system = Finder(model=tiny_finder(tmp_path, 1.0))
-    before = system.rank(QUERY, BRIEF)
+    before = system.rank(QUERY, TASK)
     tiny_finder(tmp_path, -1.0)
-    for ask in (lambda: system.rank(QUERY, BRIEF), system.traits.versions):
+    for ask in (lambda: system.rank(QUERY, TASK), system.traits.versions):
         with pytest.raises(ModelError, match=r"model has changed.*start again"):
             ask()
-    assert Finder(model=tmp_path).rank(QUERY, BRIEF) != before
+    assert Finder(model=tmp_path).rank(QUERY, TASK) != before
 
 
 @pytest.mark.parametrize("spec", ["dense:model={}", "dense:model={},backend=onnx"])
@@ -147,7 +147,7 @@ def test_an_embedding_model_that_changes_after_the_header_says_so(
     system.versions()
     (folder / "extra.txt").write_text("another file")
     with pytest.raises(ModelError, match="changed"):
-        system.rank(QUERY, BRIEF)
+        system.rank(QUERY, TASK)
 
 
 def test_a_cross_encoder_that_changes_after_the_header_says_so_and_is_not_taken_from_before(
@@ -159,14 +159,14 @@ def test_a_cross_encoder_that_changes_after_the_header_says_so_and_is_not_taken_
     shutil.copytree(cross_encoder, folder)
     spec = f"rerank:system=lead,model={folder}"
     system, short = make_system(spec), replace(QUERY, sentences=QUERY.sentences[:6], kinds=QUERY.kinds[:6])
-    versions, before = system.versions(), system.rank(short, BRIEF)
+    versions, before = system.versions(), system.rank(short, TASK)
     shutil.rmtree(folder)
     make_cross_encoder(folder, seed=7)
     with pytest.raises(ModelError, match="changed"):
-        system.rank(short, BRIEF)
+        system.rank(short, TASK)
     again = make_system(spec)
     assert again.versions() != versions
-    assert again.rank(short, BRIEF) != before
+    assert again.rank(short, TASK) != before
 
 
 # Absurd sizes.

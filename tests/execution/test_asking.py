@@ -21,12 +21,12 @@ from doors import (
 )
 from evidencebench import (
     TASKS,
-    Brief,
     CrossValidation,
     Experiment,
     NamedSystem,
     Query,
     Ranking,
+    RankingTask,
     Resampling,
     Traits,
     cross_validate,
@@ -54,7 +54,7 @@ class Waits:
     traits: ClassVar[Traits] = Traits(waits=True)
     together: ClassVar[threading.Barrier] = threading.Barrier(2, timeout=MOST_SECONDS)
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - as the contract has it
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - as the contract has it
         self.together.wait()
         return by_length(query)
 
@@ -63,7 +63,7 @@ class Waits:
 class Serves:
     """The same without a server."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - as the contract has it
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - as the contract has it
         return by_length(query)
 
 
@@ -74,7 +74,7 @@ class Pends:
     traits: ClassVar[Traits] = Traits(waits=True)
     answer: Callable[[Query], Ranking] = field(default=by_length)
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - as the contract has it
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - as the contract has it
         return self.answer(query)
 
 

@@ -21,7 +21,7 @@ from {helper} import WORD
 @dataclass(frozen=True)
 class Own:
     size: int = 1
-    def rank(self, query, brief):
+    def rank(self, query, task):
         return Ranking(sentences=(WORD,))
 """
 

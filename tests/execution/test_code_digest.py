@@ -95,7 +95,7 @@ TABLE["a"] = 1
 def helper():
     return TABLE, WORD
 class Mine:
-    def rank(self, query, brief):
+    def rank(self, query, task):
         return helper()
 class Other:
     depth = 1

@@ -32,7 +32,7 @@ from evidencebench import Ranking
 @dataclass(frozen=True)
 class Shuffled:
     seed: int = 0
-    def rank(self, query, brief):
+    def rank(self, query, task):
         order = np.random.default_rng([self.seed, len(query.hypothesis)]).permutation(len(query.sentences))
         return Ranking(sentences=tuple(order))
 """

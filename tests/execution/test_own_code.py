@@ -12,11 +12,11 @@ import pytest
 
 from doors import SystemSpecError, code_digest, find_own_code, parse_specification, trainable, write_specification
 from evidencebench import (
-    Brief,
     CrossValidation,
     Engine,
     InProcess,
     Processes,
+    RankingTask,
     Resampling,
     Threads,
     cross_validate,
@@ -38,7 +38,7 @@ from evidencebench import Ranking
 class Backwards:
     start: int = 0
 
-    def rank(self, query, brief):
+    def rank(self, query, task):
         from helper import backwards  # imported late, when nobody looks for own code any more
 
         return Ranking(sentences=backwards(len(query.sentences))[self.start :])
@@ -57,7 +57,7 @@ def hopeless():
 
 
 class Cheat:
-    def rank_knowing(self, labels, brief):
+    def rank_knowing(self, labels, task):
         return labels
 """
 HELPER = "def backwards(n):\n    return tuple(range(n))[::-1]\n"
@@ -82,7 +82,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def last_sentence(spec: str) -> int:
     """Return what a system names first of a paper, less the number of its last sentence."""
     query = load_sample()[0].query
-    return make_system(spec).rank(query, Brief(budget=3)).sentences[0] - len(query.sentences) + 1
+    return make_system(spec).rank(query, RankingTask(budget=3)).sentences[0] - len(query.sentences) + 1
 
 
 @pytest.mark.parametrize(
@@ -144,22 +144,22 @@ def test_files_named_as_modules_of_python_break_no_run_whatever_the_number_of_pr
         ("backwards.py:Backwards:begin=1", "'begin'.*start"),
         ("backwards.py:SYSTEM", "'SYSTEM'"),
         ("backwards:Backwards:start=x", "'start': .*'x'"),
-        ("backwards:hopeless", r"rank\(query, brief\), got 'text'"),
+        ("backwards:hopeless", r"rank\(query, task\), got 'text'"),
         ("backwards:hopeless:start=1", "argument 'start'"),
         ("backwards:failing", "no model here"),
         ("backwards:Cheat", "got Cheat$"),
-        ("arity.py:one", r"expected two parameters, query and brief, got one\(query\)$"),
-        ("arity.py:three", r"expected two parameters, query and brief, got three\(query, brief, more\)$"),
+        ("arity.py:one", r"expected two parameters, query and task, got one\(query\)$"),
+        ("arity.py:three", r"expected two parameters, query and task, got three\(query, task, more\)$"),
         ("arity.py:Needs", r"needs 'k'; write arity\.py:Needs:k=\.\.\.$"),
-        ("arity.py:Half", r"expected two parameters, query and brief, got Half\.rank\(query\)$"),
+        ("arity.py:Half", r"expected two parameters, query and task, got Half\.rank\(query\)$"),
     ],
 )
 @pytest.mark.usefixtures("folder")
 def test_what_a_file_does_not_hold_is_refused_in_words(spec: str, message: str) -> None:
     Path("arity.py").write_text(
         "def one(query): ...\n"
-        "def three(query, brief, more): ...\n"
-        "class Needs:\n    def __init__(self, k): ...\n    def rank(self, query, brief): ...\n"
+        "def three(query, task, more): ...\n"
+        "class Needs:\n    def __init__(self, k): ...\n    def rank(self, query, task): ...\n"
         "class Half:\n    def rank(self, query): ...\n"
     )
     with pytest.raises(SystemSpecError, match=message):
@@ -239,7 +239,7 @@ def test_whatever_own_code_raises_fails_one_answer_in_a_process_in_threads_and_i
     failing = many(folder / "data.json", 40).ids[22]
     (folder / "raising.py").write_text(
         "import asyncio\nfrom evidencebench import Ranking\nclass Own(BaseException): pass\n"
-        "class Raising:\n    def rank(self, query, brief):\n"
+        "class Raising:\n    def rank(self, query, task):\n"
         f"        if query.instance_id == '{failing}':\n            raise {how}('gone')\n"
         "        return Ranking(sentences=(0,))\n"
     )

@@ -26,7 +26,7 @@ class Backwards:
     "The last sentence first."
     k1: float = 1.5
 
-    def rank(self, query, brief):
+    def rank(self, query, task):
         return Ranking(sentences=tuple(range(len(query.sentences)))[::-1])
 """
 ODDLY_TYPED = f"{RANKING}\nclass Odd(Backwards):\n    k2: 'Nothing' = 1"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from doors import CostLimitError, FailedAnswerError, FailingServerError, PendingError, StopError, read_run
-from evidencebench import TASKS, Brief, Ranking, Traits, execute, load_sample
+from evidencebench import TASKS, Ranking, RankingTask, Traits, execute, load_sample
 from kit.command_line import until
 from kit.patience import MOST_SECONDS
 from runs.test_runs import many
@@ -34,10 +34,10 @@ class Stopping:
 
     @property
     def traits(self) -> Traits:
-        return Traits(reads_brief=True, selects=True, waits=self.waiting)
+        return Traits(reads_task=True, selects=True, waits=self.waiting)
 
-    def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        if brief.budget == self.at_budget and not Path(self.log).exists():
+    def rank(self, query: Any, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
+        if task.budget == self.at_budget and not Path(self.log).exists():
             Path(self.log).touch()
             raise STOPS[self.how]
         return Ranking(sentences=(0,))
@@ -56,7 +56,7 @@ class Failing:
     def traits(self) -> Traits:
         return Traits(waits=self.waiting)
 
-    def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Any, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         if query.instance_id == self.instance and not Path(self.mended).exists():
             if self.failed:
                 Path(self.failed).touch()
@@ -73,7 +73,7 @@ class Beyond:
 
     index: int = 9999
 
-    def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Any, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=(0, self.index))
 
 
@@ -83,7 +83,7 @@ class Late:
 
     traits = Traits(waits=True)
 
-    def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Any, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         if query.instance_id == A:
             assert BEGUN.wait(MOST_SECONDS)
             deep_in_own_code()

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from doors import UndefinedScoreError, derange_hypotheses, tokens
 from evidencebench import (
     BM25,
-    Brief,
     Instance,
     Kind,
     Labels,
     Query,
     Ranking,
+    RankingTask,
     Task,
     answer_instance,
     load_sample,
@@ -33,7 +33,7 @@ SAMPLE = load_sample()
 
 
 def answer(spec: str, query: Query) -> Ranking:
-    return make_system(spec).rank(query, Brief(budget=3))
+    return make_system(spec).rank(query, RankingTask(budget=3))
 
 
 @pytest.fixture(scope="module", params=LABEL_FREE)
@@ -55,8 +55,8 @@ def test_every_label_free_system_returns_each_sentence_once_and_always_alike(
         assert sorted(ranking.sentences) == sorted(set(ranking.sentences) & set(everything))
     else:
         assert sorted(ranking.sentences) == everything
-    system.rank(other, Brief(budget=3))  # what was asked before changes nothing
-    assert system.rank(query, Brief(budget=3)) == ranking
+    system.rank(other, RankingTask(budget=3))  # what was asked before changes nothing
+    assert system.rank(query, RankingTask(budget=3)) == ranking
     if ranking.scores is not None:
         assert len(ranking.scores) == len(ranking.sentences)
         assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
@@ -133,10 +133,10 @@ def check_against_sklearn(query: Query, system: Any, vectorizer: Any) -> None:
         vectors = vectorizer.fit_transform(query.sentences)
     except ValueError as error:
         assert "empty vocabulary" in str(error)  # noqa: PT017 - scikit-learn gives up, we do not
-        assert set(system.rank(query, Brief(budget=None)).scores or ()) == {0.0}
+        assert set(system.rank(query, RankingTask(budget=None)).scores or ()) == {0.0}
         return
     cosines = (vectors @ vectorizer.transform([query.hypothesis]).T).toarray().ravel()
-    ranking = system.rank(query, Brief(budget=None))
+    ranking = system.rank(query, RankingTask(budget=None))
     assert ranking.scores == pytest.approx([cosines[index] for index in ranking.sentences], abs=1e-12)
 
 

@@ -17,12 +17,12 @@ import pytest
 from doors import RunMismatchError
 from evidencebench import (
     BM25,
-    Brief,
     EvidenceWarning,
     Experiment,
     Measure,
     Query,
     Ranking,
+    RankingTask,
     evaluate,
     load_sample,
     open_run,
@@ -32,9 +32,9 @@ from kit.command_line import Command
 TASKS = ("er_at_10", "er_at_optimal")
 
 
-def first_ten(query: Query, brief: Brief) -> list[int]:
+def first_ten(query: Query, task: RankingTask) -> list[int]:
     assert not hasattr(query, "labels")
-    return list(range(min(brief.budget or 10, len(query.sentences))))
+    return list(range(min(task.budget or 10, len(query.sentences))))
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Shifted:
 
     seed: int = 0
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        assert brief.budget != 0
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        assert task.budget != 0
         n = len(query.sentences)
         return Ranking(sentences=tuple((place + 10 * self.seed) % n for place in range(n)))
 
@@ -220,7 +220,7 @@ def test_wrong_names_are_told_in_words(
 def test_code_of_a_notebook_is_known_by_what_it_does(tmp_path: Path) -> None:
     def typed(n: int) -> Any:
         cell: dict[str, Any] = {"__name__": "typed_into_a_notebook"}
-        exec(f"def mine(query, brief):\n    return list(range({n}))", cell)  # noqa: S102 - as a notebook does
+        exec(f"def mine(query, task):\n    return list(range({n}))", cell)  # noqa: S102 - as a notebook does
         return cell["mine"]
 
     sys.modules["typed_into_a_notebook"] = ModuleType("typed_into_a_notebook")
@@ -263,7 +263,7 @@ def test_a_measure_a_test_and_a_control_of_the_users_own_reach_every_table(tmp_p
     def shouted(query: Query) -> str:
         return query.hypothesis.upper()
 
-    systems = {"ten": first_ten, "three": lambda _query, _brief: [0, 1, 2]}
+    systems = {"ten": first_ten, "three": lambda _query, _task: [0, 1, 2]}
     experiment = Experiment(
         systems, "sample", tasks="er_at_10", measures=[size], test=certain, controls=shouted, folder=tmp_path
     )

@@ -42,7 +42,7 @@ class Slow:
     name: str = "slow"
     seconds: float = 0.0
     fails: bool = False
-    def rank(self, query, brief):
+    def rank(self, query, task):
         time.sleep(float(Path("seconds").read_text()) if Path("seconds").exists() else self.seconds)
         if self.fails:
             raise ConnectionError("the server is down")
@@ -53,7 +53,7 @@ def hopeless():
 
 class Trained:
     traits = Traits(trained_on=lambda: [load_sample().sha256])
-    def rank(self, query, brief):
+    def rank(self, query, task):
         return Ranking(sentences=tuple(range(len(query.sentences))))
 """
 

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from evidencebench import Brief, Query, Ranking
+from evidencebench import Query, Ranking, RankingTask
 
 
 def note(log: str, line: str) -> None:
@@ -26,7 +26,7 @@ class Counting:
     fails_on: str = ""
     seconds: float = 0.0
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         note(self.log, query.instance_id)
         time.sleep(self.seconds)
         if query.instance_id == self.fails_on and Path(f"{self.log}.down").exists():
@@ -41,7 +41,7 @@ class Dying:
     at: str
     unless: str = "nowhere"
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         if query.instance_id in self.at.split("+") and not Path(self.unless).exists():
             os._exit(3)
         return Ranking(sentences=(0, 1))
@@ -56,6 +56,6 @@ class OnGPU:
     def __post_init__(self) -> None:
         note(self.log, os.environ.get("CUDA_VISIBLE_DEVICES", "none"))
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         time.sleep(0.05)
         return first_words(query)

@@ -36,7 +36,7 @@ class Recall:
     model: Path
     reads: bool = False
 
-    def rank(self, query, brief):
+    def rank(self, query, task):
         seen = json.loads((self.model / "papers.json").read_text())
         if query.paper_id in seen:
             raise RuntimeError("trained on this paper")
@@ -51,7 +51,7 @@ class Odd:
 
     how: str
 
-    def rank(self, query, brief):
+    def rank(self, query, task):
         if self.how == "fails" and query.hypothesis != load_sample()[query.instance_id].query.hypothesis:
             raise RuntimeError("wrong hypothesis")
         twice = (7, 7, 8, 8, 9, 9, 10, 11, 12, 12, 13)

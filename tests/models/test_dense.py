@@ -24,14 +24,14 @@ from doors import (
     read_run,
     sentence_texts,
 )
-from evidencebench import Brief, EvidenceBenchError, Kind, Query, execute, load_sample, make_system
+from evidencebench import EvidenceBenchError, Kind, Query, RankingTask, execute, load_sample, make_system
 from kit.embedding_models import make_backbone, make_embedding_model, parts_of, weights_of
 from kit.examples import IS_THOROUGH, examples, thorough_only
 from kit.strategies import queries
 
 SAMPLE = load_sample()
 QUERY = SAMPLE[0].query
-ANY = Brief(budget=None)
+ANY = RankingTask(budget=None)
 BACKENDS = ["torch", "onnx"]
 
 pytestmark = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs the extra 'dense'")
@@ -89,12 +89,10 @@ def test_the_title_is_the_last_heading_before(query: Query) -> None:
 
 
 def test_only_a_format_with_an_instruction_is_asked_once_a_task(embedding_model: Path) -> None:
-    reading = {name: Dense(model=str(embedding_model), format=name).traits.reads_brief for name in FORMATS}  # type: ignore[arg-type]
+    reading = {name: Dense(model=str(embedding_model), format=name).traits.reads_task for name in FORMATS}  # type: ignore[arg-type]
     assert {name for name, reads in reading.items() if reads} == {"e5_mistral", "gritlm"}
-    assert Dense(model=str(embedding_model), sentence_prefix="{instruction}: ").traits.reads_brief
-    assert not Dense(
-        model=str(embedding_model), format="gritlm", query_prefix="", sentence_prefix=""
-    ).traits.reads_brief
+    assert Dense(model=str(embedding_model), sentence_prefix="{instruction}: ").traits.reads_task
+    assert not Dense(model=str(embedding_model), format="gritlm", query_prefix="", sentence_prefix="").traits.reads_task
 
 
 # Against sentence-transformers and transformers themselves
@@ -115,7 +113,7 @@ def test_a_ranking_is_that_of_sentence_transformers(name: Any, backend: Any, emb
     ]
     cosines = peer.encode(sentences) @ peer.encode(hypothesis)
     system = Dense(model=str(embedding_model), format=name, backend=backend)
-    found = system.rank(QUERY, Brief(budget=3, scope="results"))
+    found = system.rank(QUERY, RankingTask(budget=3, scope="results"))
     assert sorted(found.sentences) == list(range(len(QUERY.sentences)))
     assert found.scores is not None
     assert np.allclose(found.scores, cosines[list(found.sentences)], atol=2e-5)
@@ -369,11 +367,11 @@ def test_minilm_on_both_backends_ranks_nearly_as_sentence_transformers() -> None
 
 _CHEAP = """
 import sys
-from evidencebench import Brief, load_sample, make_system
+from evidencebench import RankingTask, load_sample, make_system
 system = make_system("minilm:title=true")
 system.versions()
 assert not {"torch", "onnxruntime", "sentence_transformers", "transformers"} & set(sys.modules)
-system.rank(load_sample()[0].query, Brief(budget=None))
+system.rank(load_sample()[0].query, RankingTask(budget=None))
 assert "onnxruntime" in sys.modules
 assert not {"torch", "sentence_transformers"} & set(sys.modules)
 """

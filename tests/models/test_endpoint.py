@@ -24,7 +24,7 @@ from doors import (
     VectorCache,
     embed,
 )
-from evidencebench import Brief, load_sample, make_system
+from evidencebench import RankingTask, load_sample, make_system
 from kit.embedding_server import embeddings, put, vector_of
 from kit.hostile_server import (
     Behaviour,
@@ -196,8 +196,8 @@ def test_bad_options_are_refused_before_anything_is_sent(
 def test_a_server_ranks_as_its_vectors_say_and_is_asked_each_text_once() -> None:
     with hostile_server(b"", embeddings()) as server:
         system = DenseApi(endpoint=Endpoint(model="m", base_url=server.address("v1")), query_prefix="query: ")
-        found = system.rank(QUERY, Brief(budget=None))
-        assert system.rank(QUERY, Brief(budget=3)) == found
+        found = system.rank(QUERY, RankingTask(budget=None))
+        assert system.rank(QUERY, RankingTask(budget=3)) == found
     asked = [text for one in server.log for text in json.loads(one.body)["input"]]
     assert sorted(asked) == sorted({f"query: {QUERY.hypothesis}", *QUERY.sentences})
     sentences = np.array([vector_of(text) for text in QUERY.sentences])

@@ -89,7 +89,7 @@ def test_a_desk_that_was_stopped_within_a_line_goes_on(tmp_path: Path) -> None:
 def test_a_cell_that_failed_is_asked_again(tmp_path: Path) -> None:
     folder, is_well = make_folder(tmp_path / "papers"), tmp_path / "well"
     (tmp_path / "moody.py").write_text(
-        f"from pathlib import Path\nclass Moody:\n    def rank(self, query, brief):\n"
+        f"from pathlib import Path\nclass Moody:\n    def rank(self, query, task):\n"
         f"        assert Path({str(is_well)!r}).exists(), 'not today'\n        return [1]\n"
     )
     system = f"{tmp_path / 'moody.py'}:Moody"

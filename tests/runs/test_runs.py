@@ -31,12 +31,12 @@ from doors import (
 )
 from evidencebench import (
     TASKS,
-    Brief,
     Dataset,
     Experiment,
     Kind,
     Query,
     Ranking,
+    RankingTask,
     Resampling,
     Task,
     Traits,
@@ -66,24 +66,24 @@ A, B, C = SAMPLE.ids[:3]
 class CountingByTask:
     """Notes what it is asked, each task apart."""
 
-    traits: ClassVar[Traits] = Traits(reads_brief=True, selects=True)
+    traits: ClassVar[Traits] = Traits(reads_task=True, selects=True)
     log: str
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        note(self.log, f"{query.instance_id} {brief.budget} {brief.scope}")
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        note(self.log, f"{query.instance_id} {task.budget} {task.scope}")
         return replace(first_words(query), ordered=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spy:
-    """Fails unless all it can reach is the query and the brief."""
+    """Fails unless all it can reach is the query and the task."""
 
-    traits: ClassVar[Traits] = Traits(reads_brief=True)
+    traits: ClassVar[Traits] = Traits(reads_task=True)
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        if (type(query), type(brief)) != (Query, Brief):
-            raise TypeError(f"handed {query!r} and {brief!r}")
-        reached = {type(leaf) for leaf in (*leaves(query), *leaves(brief))}
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        if (type(query), type(task)) != (Query, RankingTask):
+            raise TypeError(f"handed {query!r} and {task!r}")
+        reached = {type(leaf) for leaf in (*leaves(query), *leaves(task))}
         if not reached <= {str, int, Kind, type(None)}:
             raise TypeError(f"reached {reached}")
         return Ranking(sentences=(0,))
@@ -105,7 +105,7 @@ def leaves(value: object) -> Iterator[object]:
 class WithNumpy:
     """Answers in numpy's numbers."""
 
-    def rank(self, query: Query, brief: Brief) -> Any:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Any:  # noqa: ARG002 - the contract's signature
         order = np.argsort([-len(sentence) for sentence in query.sentences])[:4]
         return Ranking(sentences=tuple(order), scores=tuple(np.linspace(1, 0, 4, dtype=np.float32)))
 
@@ -116,7 +116,7 @@ class Ending:
 
     traits: ClassVar[Traits] = Traits(selects=True)
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return first_words(query)
 
 
@@ -151,7 +151,7 @@ class Rubbish:
 
     what: str
 
-    def rank(self, query: Query, brief: Brief) -> Any:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Any:  # noqa: ARG002 - the contract's signature
         return RUBBISH[self.what]() if query.instance_id == B else first_words(query)
 
 
@@ -351,7 +351,7 @@ def test_a_file_that_is_no_run_is_refused_and_stays_as_it_is(content: bytes, tmp
 
 
 @pytest.mark.parametrize("control", [None, "wrong_hypothesis", "two_papers"])
-def test_a_system_can_reach_nothing_but_the_query_and_the_brief(control: str | None, tmp_path: Path) -> None:
+def test_a_system_can_reach_nothing_but_the_query_and_the_task(control: str | None, tmp_path: Path) -> None:
     report = execute("runs.test_runs:Spy", SAMPLE, tmp_path / "run.jsonl", control=control)
     assert (report.n_failed, report.first_error) == (0, None)
     answer = answers_from(make_system("runs.test_runs:Spy"), {instance.id: "Other." for instance in SAMPLE})

@@ -30,12 +30,12 @@ from doors import (
 from evidencebench import (
     MEASURES,
     TASKS,
-    Brief,
     Dataset,
     Experiment,
     NamedSystem,
     Query,
     Ranking,
+    RankingTask,
     Resampling,
     Rules,
     Task,
@@ -179,14 +179,14 @@ def test_a_system_is_asked_once_where_one_answer_serves_every_task() -> None:
     asked = []
 
     class Counting:
-        def rank(self, query: Query, brief: Brief) -> Ranking:
-            asked.append((query.instance_id, brief))
+        def rank(self, query: Query, task: RankingTask) -> Ranking:
+            asked.append((query.instance_id, task))
             return Ranking(sentences=(0,))
 
     seen: list[tuple[int, int]] = []
     source = answers_from(NamedSystem(name="counting", options={}, system=Counting()))
     evaluate({"it": source}, SAMPLE, ALL_TASKS, limit=4, on_progress=lambda *now: seen.append(now))
-    assert asked == [(instance_id, Brief(budget=None)) for instance_id in SAMPLE.ids[:4]]
+    assert asked == [(instance_id, RankingTask(budget=None)) for instance_id in SAMPLE.ids[:4]]
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 

@@ -28,11 +28,11 @@ from evidencebench import (
     MEASURES,
     SYSTEMS,
     TASKS,
-    Brief,
     Dataset,
     Measure,
     Query,
     Ranking,
+    RankingTask,
     Rules,
     answer_instance,
     answers_from,
@@ -119,7 +119,7 @@ def test_a_constant_scorer_with_expected_ties_is_random_selection(
 ) -> None:
     constant = rank_by_score([1.0] * len(query.sentences))
     control: Any = make_system("random").system
-    random = control.rank(query, Brief(budget=budget))
+    random = control.rank(query, RankingTask(budget=budget))
     tied, chance = select(constant, budget, ties="expected"), select(random, budget)
     assert aspect_recall(tied, coverage) == aspect_recall(chance, coverage)
 
@@ -216,7 +216,7 @@ def test_aspect_recall_is_subtopic_recall_of_ir_measures(train: Dataset, name: s
             qrels += [ir_measures.Qrel(instance.id, str(index), 1, aspect) for index in indices]
         answer = None
         for cutoff in CUTOFFS:
-            if answer is None or system.reads_brief:
+            if answer is None or system.reads_task:
                 answer = answer_instance(system, instance, task_named(f"er_at_{cutoff}"))
             assert isinstance(answer, Ranking)
             if name == "random":

@@ -30,10 +30,10 @@ from doors import (
 from evidencebench import (
     BM25,
     TASKS,
-    Brief,
     EvidenceWarning,
     Query,
     Ranking,
+    RankingTask,
     Resampling,
     Rules,
     Task,
@@ -60,13 +60,13 @@ class Trained:
     def traits(self) -> Traits:
         return Traits(trained_on=lambda: [SAMPLE.sha256 if self.on_it else "0" * 64])
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        return Lead().rank(query, brief)
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        return Lead().rank(query, task)
 
 
 @dataclass(frozen=True)
 class Cut:
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=(2, 0, 3))
 
 
@@ -94,7 +94,7 @@ def graded(path: Path, tasks: Sequence[Task] = (AT_10,), **rules: Any) -> Scored
 
 
 def whole(query: Query) -> list[int]:
-    return [*BM25().rank(query, Brief(budget=None)).sentences]
+    return [*BM25().rank(query, RankingTask(budget=None)).sentences]
 
 
 def test_lists_that_look_like_rankings_are_told_with_what_to_do(answers: Callable[..., Path]) -> None:
@@ -178,7 +178,7 @@ def test_repeats_ties_and_labels_are_told_and_a_warning_can_be_an_error() -> Non
     class Ties:
         n: int
 
-        def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
             sentences = tuple(range(len(query.sentences)))
             ties = positions[query.instance_id] < self.n
             return Ranking(sentences=sentences, scores=tuple(0.0 if ties else -float(i) for i in sentences))

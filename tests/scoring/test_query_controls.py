@@ -24,10 +24,10 @@ from doors import (
 )
 from evidencebench import (
     TASKS,
-    Brief,
     Experiment,
     Query,
     Ranking,
+    RankingTask,
     Resampling,
     Traits,
     control_of,
@@ -77,7 +77,7 @@ class Longest:
 
     traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=tuple(sorted(range(len(query.sentences)), key=lambda i: -len(query.sentences[i]))))
 
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doors import DEFAULT_TASKS, FEATURES, WEIGHTS, AspectScope, SystemSpecError
-from evidencebench import TASKS, Brief, Dataset, Kind, Query, answers_from, evaluate, make_system
+from evidencebench import TASKS, Dataset, Kind, Query, RankingTask, answers_from, evaluate, make_system
 from kit.examples import thorough_only
 from kit.strategies import queries
 
 
 def order(query: Query, spec: str = "cues", scope: AspectScope = "all") -> tuple[int, ...]:
-    return make_system(spec).rank(query, Brief(budget=None, scope=scope)).sentences
+    return make_system(spec).rank(query, RankingTask(budget=None, scope=scope)).sentences
 
 
 def test_every_weight_is_of_a_feature() -> None:

@@ -44,7 +44,7 @@ from doors import (
     with_distractor,
     write_finder,
 )
-from evidencebench import Brief, Instance, Kind, Query, Ranking, load_sample, make_system, rank_by_score
+from evidencebench import Instance, Kind, Query, Ranking, RankingTask, load_sample, make_system, rank_by_score
 from kit.examples import IS_THOROUGH, examples
 from kit.strategies import queries
 
@@ -52,7 +52,7 @@ pytest.importorskip("lightgbm", reason="needs the extra 'train'")
 
 SAMPLE = list(load_sample())
 OF_EFFECTS = tuple(feature.name for feature in FINDER_FEATURES if feature.group != "reporting")
-TOP_10 = Brief(budget=10)
+TOP_10 = RankingTask(budget=10)
 
 
 def asked(hypothesis: str, *sentences: str) -> Query:
@@ -93,8 +93,8 @@ def test_every_sentence_is_answered_once_and_has_a_chance(query: Query, goal: Go
     finder = Finder(goal=goal)
     n = len(query.sentences)
     for scope in ("all", "results"):
-        brief = Brief(budget=3, scope=scope)
-        assert sorted(finder.rank(query, brief).sentences) == list(range(n))
+        task = RankingTask(budget=3, scope=scope)
+        assert sorted(finder.rank(query, task).sentences) == list(range(n))
     assert finder.chances(query) is None or goal == "answer"
     chances = Finder(goal="answer").chances(query)
     assert chances is not None
@@ -193,7 +193,7 @@ def test_what_is_asked_beside_changes_the_order_of_what_answers_questions_and_no
 
 
 class OfMoney:
-    def rank(self, query: Query, _: Brief) -> Ranking:
+    def rank(self, query: Query, _: RankingTask) -> Ranking:
         return rank_by_score([100.0 * ("money" in sentence) for sentence in query.sentences])
 
 
@@ -339,8 +339,8 @@ def test_training_twice_writes_the_same_bytes_and_the_card_says_what_it_was_made
 def test_a_goal_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path) -> None:
     FinderTraining(figures=False).fit(with_goal(SAMPLE, "answer"), tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model", goal="study"), SAMPLE[0].query
-    for brief in (TOP_10, Brief(budget=5, scope="results")):
-        assert finder.rank(query, brief) == make_system("cues").rank(query, brief)
+    for task in (TOP_10, RankingTask(budget=5, scope="results")):
+        assert finder.rank(query, task) == make_system("cues").rank(query, task)
     answers = Finder(model=tmp_path / "model", goal="answer")
     assert answers.rank(query, TOP_10) != make_system("cues:goal=answer").rank(query, TOP_10)
     assert answers.chances(query) is None  # without held-back folds
@@ -388,8 +388,8 @@ def test_data_without_results_labels_as_the_100k_has_trains_a_model_that_serves_
     without_results = [replace(one, labels=replace(one.labels, results=())) for one in SAMPLE]
     FinderTraining(figures=False).fit(without_results, tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model"), SAMPLE[0].query
-    of_all, of_results = (finder.rank(query, Brief(budget=5, scope=scope)) for scope in ("all", "results"))
-    assert of_all == of_results != make_system("cues").rank(query, Brief(budget=5))
+    of_all, of_results = (finder.rank(query, RankingTask(budget=5, scope=scope)) for scope in ("all", "results"))
+    assert of_all == of_results != make_system("cues").rank(query, RankingTask(budget=5))
 
 
 def test_a_finder_that_read_no_hypothesis_in_training_finds_alike_for_any(tmp_path: Path) -> None:
@@ -539,8 +539,8 @@ def test_the_shipped_models_are_small_plain_text_that_say_what_they_were_made_fr
 def test_it_needs_numpy_alone() -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(('lightgbm', 'torch', 'onnxruntime', 'scipy', 'sklearn')));"
-        "from evidencebench import Brief, load_sample, make_system;"
-        "print(len(make_system('finder').rank(load_sample()[0].query, Brief(budget=3)).sentences))"
+        "from evidencebench import RankingTask, load_sample, make_system;"
+        "print(len(make_system('finder').rank(load_sample()[0].query, RankingTask(budget=3)).sentences))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == str(len(SAMPLE[0].query.sentences))

@@ -22,7 +22,17 @@ from doors import (
     SystemSpecError,
     file_sha256,
 )
-from evidencebench import Brief, Query, Ranking, Threads, execute, load_sample, make_system, open_run, rank_by_score
+from evidencebench import (
+    Query,
+    Ranking,
+    RankingTask,
+    Threads,
+    execute,
+    load_sample,
+    make_system,
+    open_run,
+    rank_by_score,
+)
 from kit.command_line import until
 from kit.line_programs import SHARED_WORDS, write_program
 from runs.test_runs import many
@@ -30,14 +40,14 @@ from runs.test_runs import many
 SAMPLE = load_sample()
 QUERY = SAMPLE[0].query
 GREETING = "print('{\"protocol\": 1}', flush=True)\n"
-BRIEF = Brief(budget=3, scope="results", task="result_er_at_3")
+TASK = RankingTask(budget=3, scope="results", name="result_er_at_3")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SharedWords:
     """The same as the program in `line_programs`."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         words = set(query.hypothesis.lower().split())
         return rank_by_score([len(words & set(text.lower().split())) for text in query.sentences])
 
@@ -93,9 +103,9 @@ def test_the_header_holds_the_command_its_file_and_what_the_program_says(word_pr
 
 
 def test_every_file_of_the_command_counts_and_the_first_line_says_the_traits(tmp_path: Path) -> None:
-    line = '{"protocol": 1, "reads_brief": true, "selects": true, "reads_hypothesis": false}'
+    line = '{"protocol": 1, "reads_task": true, "selects": true, "reads_hypothesis": false}'
     system = make_system(spec_of(tmp_path, f"print('{line}', flush=True)\ninput()\n"))
-    assert (system.reads_brief, system.selects, system.traits.reads_hypothesis) == (True, True, False)
+    assert (system.reads_task, system.selects, system.traits.reads_hypothesis) == (True, True, False)
     script = tmp_path / "words.py"
     script.write_text(SHARED_WORDS)
     versions = make_system(f"exec:{sys.executable} {script}").versions()
@@ -108,7 +118,7 @@ def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Pat
     code = answering('open(sys.argv[1], "a").write(line); print(\'{"sentences": [], "ordered": false}\', flush=True)')
     system = make_system(f"exec:{write_program(tmp_path / 'program', code)} {sent}")
     for instance in SAMPLE:
-        assert system.rank(instance.query, BRIEF) == Ranking(sentences=(), ordered=False)
+        assert system.rank(instance.query, TASK) == Ranking(sentences=(), ordered=False)
     expected = []
     for number, instance in enumerate(SAMPLE, 1):
         query = {
@@ -119,8 +129,8 @@ def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Pat
             "kinds": [str(kind) for kind in instance.query.kinds],
             "goal": None,
         }
-        brief = {"budget": 3, "scope": "results", "task": "result_er_at_3"}
-        expected.append({"protocol": 1, "id": number, "query": query, "brief": brief})
+        task = {"budget": 3, "scope": "results", "task": "result_er_at_3"}
+        expected.append({"protocol": 1, "id": number, "query": query, "task": task})
     assert [json.loads(line) for line in sent.read_text().splitlines()] == expected
 
 
@@ -169,7 +179,7 @@ def test_a_second_line_that_comes_late_is_not_taken_for_the_next_answer(tmp_path
     for _ in range(3):
         log.write_text("")
         with suppress(ProgramOutputError):
-            assert system.rank(QUERY, BRIEF).sentences == (0,)
+            assert system.rank(QUERY, TASK).sentences == (0,)
             until(lambda: bool(log.read_text()))
             assert log.read_text()
 
@@ -179,7 +189,7 @@ def test_a_program_that_reads_nothing_is_stopped_by_the_time_limit(tmp_path: Pat
     long = Query(instance_id="q", paper_id="p", hypothesis="h", sentences=("word " * 10**6,), kinds=QUERY.kinds[:1])
     system = make_system(spec_of(tmp_path, code, options=",timeout_seconds=0.5"))
     with pytest.raises(ProgramTimeoutError):
-        system.rank(long, BRIEF)
+        system.rank(long, TASK)
 
 
 def test_all_that_a_program_started_is_killed_with_it(tmp_path: Path) -> None:
@@ -191,7 +201,7 @@ def test_all_that_a_program_started_is_killed_with_it(tmp_path: Path) -> None:
     )
     system = make_system(spec_of(tmp_path, code, options=",timeout_seconds=0.3"))
     with pytest.raises(ProgramTimeoutError):
-        system.rank(QUERY, BRIEF)
+        system.rank(QUERY, TASK)
     child = int((tmp_path / "child").read_text())
     until(lambda: not _is_alive(child))
     assert not _is_alive(child)
@@ -298,9 +308,9 @@ def test_a_program_that_begins_otherwise_the_second_time_fails(tmp_path: Path) -
     )
     system = make_system(spec_of(tmp_path, code))
     with pytest.raises(ProgramEndedError):
-        system.rank(QUERY, BRIEF)
+        system.rank(QUERY, TASK)
     with pytest.raises(ProgramOutputError, match="same first line"):
-        system.rank(QUERY, BRIEF)
+        system.rank(QUERY, TASK)
 
 
 @pytest.mark.parametrize(
@@ -377,6 +387,6 @@ def test_a_key_that_a_program_tells_stands_in_no_message(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant/0123456789+abcdefghijklmnop")
     code = f"import json, os, sys, urllib.parse\n{GREETING}input()\nkey = os.environ['ANTHROPIC_API_KEY']\n{says}\n"
     with pytest.raises(ProgramError) as caught:
-        make_system(spec_of(tmp_path, code)).rank(QUERY, BRIEF)
+        make_system(spec_of(tmp_path, code)).rank(QUERY, TASK)
     assert not re.search("0123|mnop|sk-a", str(caught.value))
     assert re.search(r"\*\*\*|\.{290}", str(caught.value))

@@ -24,7 +24,7 @@ from doors import (
     reporting_scores,
     root,
 )
-from evidencebench import Brief, Kind, Labels, Query, find_evidence, load_sample, read_paper
+from evidencebench import Kind, Labels, Query, RankingTask, find_evidence, load_sample, read_paper
 
 SAMPLE = list(load_sample())
 
@@ -162,7 +162,7 @@ def test_what_stands_beside_the_text_of_a_trial_changes_no_sentences_chance() ->
     assert of_beside[:3] == of_alone
     assert of_beside[3] > of_beside[4] >= 0
     assert finder.answers(beside) == finder.answers(alone)
-    order = finder.rank(beside, Brief(budget=None)).sentences
+    order = finder.rank(beside, RankingTask(budget=None)).sentences
     assert sorted(order) == list(range(5))
     assert [of_beside[index] for index in order] == sorted(of_beside, reverse=True)
 
@@ -171,7 +171,7 @@ def test_lines_beside_that_hold_less_than_half_of_the_outcomes_words_come_last()
     finder = Finder()
     beside = asked("Tea lowers blood pressure compared with water.", *TRIAL, "Table 1. Sleep. Tea: 7", n_beside=1)
     assert (finder.chances(beside) or [1.0])[-1] == 0
-    assert finder.rank(beside, Brief(budget=None)).sentences[-1] == 3
+    assert finder.rank(beside, RankingTask(budget=None)).sentences[-1] == 3
 
 
 def test_a_model_of_questions_is_trained_on_all_features_and_on_what_papers_do_not_answer(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_model_of_questions_can_be_trained_without_the_hypothesis(tmp_path: Pa
     FinderTraining(asks="questions", hypothesis=False).fit(questions, tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model"), questions[0].query
     of_bees, of_sites = (replace(query, hypothesis=text) for text in ("How many bees dance?", "Where was it?"))
-    assert finder.rank(of_bees, Brief(budget=5)) == finder.rank(of_sites, Brief(budget=5))
+    assert finder.rank(of_bees, RankingTask(budget=5)) == finder.rank(of_sites, RankingTask(budget=5))
 
 
 def test_a_model_of_questions_of_ones_own_leaves_effects_to_the_packages_and_says_which_were_asked(

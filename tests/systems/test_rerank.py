@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doors import MissingExtraError, ModelError, SystemSpecError
-from evidencebench import Brief, Kind, Query, make_system
+from evidencebench import Kind, Query, RankingTask, make_system
 from kit.cross_encoders import make_cross_encoder, name_layer
 from kit.examples import examples
 from kit.strategies import queries
 
-BRIEF = Brief(budget=3)
+TASK = RankingTask(budget=3)
 INNERS = ("bm25", "random", "structure")
 
 
@@ -48,8 +48,8 @@ def asked(*sentences: str, hypothesis: str = "tea") -> Query:
 def test_the_first_sentences_are_in_the_models_order_and_the_rest_in_the_other_systems(
     model: Path, read: Callable[[str, str], float], query: Query, top: int, inner: str
 ) -> None:
-    ranking = make_system(f"rerank:system={inner},model={model},top={top},batch_size=3").rank(query, BRIEF)
-    named = make_system(inner).rank(query, BRIEF).sentences
+    ranking = make_system(f"rerank:system={inner},model={model},top={top},batch_size=3").rank(query, TASK)
+    named = make_system(inner).rank(query, TASK).sentences
     before = (*named, *(index for index in range(len(query.sentences)) if index not in named))
     first, rest = ranking.sentences[:top], ranking.sentences[top:]
     assert rest == before[top:]
@@ -64,29 +64,29 @@ def test_the_first_sentences_are_in_the_models_order_and_the_rest_in_the_other_s
 
 def test_repeated_sentences_score_the_same_and_keep_the_other_systems_order(model: Path) -> None:
     query = asked("tea fell", "the tea", "tea fell", "pressure", "tea fell")
-    order = make_system(f"rerank:system=lead,model={model},batch_size=1").rank(query, BRIEF).sentences
+    order = make_system(f"rerank:system=lead,model={model},batch_size=1").rank(query, TASK).sentences
     assert [index for index in order if query.sentences[index] == "tea fell"] == [0, 2, 4]
 
 
 def test_a_text_longer_than_the_model_can_read_is_cut(model: Path) -> None:
     query = asked("tea " * 500, "pressure", hypothesis="tea " * 500)
     for limit in ("", ",max_tokens=8"):
-        ranking = make_system(f"fuse:systems=[rerank:system=lead,model={model}{limit}]").rank(query, BRIEF)
+        ranking = make_system(f"fuse:systems=[rerank:system=lead,model={model}{limit}]").rank(query, TASK)
         assert len(ranking.sentences) == 2
         assert ranking.notes == {"truncated_sentences": 2}  # for one of them, the hypothesis alone is too long
     short = replace(query, hypothesis="tea")
     for spec, n_cut in (("lead", 1), ("lead,top=1", 1)):
-        ranking = make_system(f"diverse:system=[rerank:system={spec},model={model}]").rank(short, BRIEF)
+        ranking = make_system(f"diverse:system=[rerank:system={spec},model={model}]").rank(short, TASK)
         assert ranking.notes == {"truncated_sentences": n_cut}
     readable = replace(short, sentences=("tea fell", "pressure"))
-    assert make_system(f"rerank:system=lead,model={model}").rank(readable, BRIEF).notes == {}
+    assert make_system(f"rerank:system=lead,model={model}").rank(readable, TASK).notes == {}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_precision_is_the_one_asked_for(model: Path, dtype: str) -> None:
     import torch  # noqa: PLC0415 - slow to import
 
-    scores = make_system(f"rerank:system=lead,model={model},dtype={dtype}").rank(asked("tea", "fell"), BRIEF).scores
+    scores = make_system(f"rerank:system=lead,model={model},dtype={dtype}").rank(asked("tea", "fell"), TASK).scores
     assert scores is not None
     rounded = torch.tensor(scores, dtype=torch.float64).to(torch.bfloat16).to(torch.float64).tolist()
     assert (list(scores) == rounded) == (dtype == "bfloat16")
@@ -102,7 +102,7 @@ def test_the_header_holds_libraries_and_the_models_checksum(model: Path, tmp_pat
 
 
 def ask(model: Path) -> None:
-    make_system(f"rerank:system=lead,model={model}").rank(asked("tea", "fell"), BRIEF)
+    make_system(f"rerank:system=lead,model={model}").rank(asked("tea", "fell"), TASK)
 
 
 def test_outputs_that_are_no_score_are_refused(tmp_path: Path) -> None:

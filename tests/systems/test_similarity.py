@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from doors import MOST_CHOSEN, PaperColumns, WordSimilarity, discounted_order, scores_of, tokens, unit_scores
 from doors import WordFloats as Floats
-from evidencebench import Brief, Kind, Query, make_system
+from evidencebench import Kind, Query, RankingTask, make_system
 from kit.strategies import queries
 
 
@@ -63,10 +63,10 @@ def test_what_is_kept_of_the_cosines_equals_its_meaning(query: Query) -> None:
 
 def test_a_paper_too_long_to_be_kept_is_ordered_as_all_pairs_order_it() -> None:
     query = long_paper(1600)
-    scores = unit_scores(scores_of(make_system("bm25").rank(query, Brief(budget=None)), len(query.sentences)))
+    scores = unit_scores(scores_of(make_system("bm25").rank(query, RankingTask(budget=None)), len(query.sentences)))
     pairs = dense_product(query.sentences).clip(0, 1).round(9)
     expected = discounted_order(scores, pairs.__getitem__, strength=0.9)
-    assert make_system("diverse:system=bm25,strength=0.9").rank(query, Brief(budget=10)).sentences == expected
+    assert make_system("diverse:system=bm25,strength=0.9").rank(query, RankingTask(budget=10)).sentences == expected
 
 
 def peak_mb(do: Callable[[], object]) -> float:
@@ -81,7 +81,7 @@ def peak_mb(do: Callable[[], object]) -> float:
 def test_the_memory_of_features_and_orders_grows_with_the_paper_and_not_with_its_square() -> None:
     query = long_paper(4000)
     assert peak_mb(lambda: PaperColumns(query).cosines) < 100, "all pairs are 128 MB"
-    assert peak_mb(lambda: make_system("diverse:system=lead").rank(query, Brief(budget=10))) < 25
+    assert peak_mb(lambda: make_system("diverse:system=lead").rank(query, RankingTask(budget=10))) < 25
 
 
 # Orders without repetition

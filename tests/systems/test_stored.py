@@ -25,9 +25,9 @@ from doors import (
     runs_by_label,
 )
 from evidencebench import (
-    Brief,
     Experiment,
     Ranking,
+    RankingTask,
     answer_instance,
     execute,
     load_sample,
@@ -52,8 +52,8 @@ def run(tmp_path: Path) -> Callable[..., Path]:
     return run_of
 
 
-def asked(spec: str, brief: Brief | None = None) -> Ranking:
-    return make_system(spec).rank(SAMPLE[FIRST].query, brief or Brief(budget=3))
+def asked(spec: str, task: RankingTask | None = None) -> Ranking:
+    return make_system(spec).rank(SAMPLE[FIRST].query, task or RankingTask(budget=3))
 
 
 def test_a_stored_run_stands_for_the_system_that_made_it(run: Callable[..., Path]) -> None:
@@ -102,43 +102,43 @@ def lines(path: Path, *tasks: tuple[str | None, list[int]]) -> str:
     return f"stored:run={path}"
 
 
-def test_of_answers_for_each_task_the_brief_finds_its_own(tmp_path: Path) -> None:
+def test_of_answers_for_each_task_the_task_finds_its_own(tmp_path: Path) -> None:
     names = ("er_at_optimal", "er_at_10", "result_er_at_5", "result_er_unconstrained")
     spec = lines(tmp_path / "lines.jsonl", *((name, [number]) for number, name in enumerate(names, 1)))
-    assert make_system(f"diverse:system={spec}").reads_brief
-    assert asked(spec, Brief(budget=10)).sentences == (2,)
-    assert asked(spec, Brief(budget=7, task="er_at_optimal")).sentences == (1,)
-    assert asked(spec, Brief(budget=10, task="er_at_optimal")).sentences == (1,)
-    assert asked(spec, Brief(budget=5, scope="results")).sentences == (3,)
-    assert asked(spec, Brief(budget=None, scope="results")).sentences == (4,)
+    assert make_system(f"diverse:system={spec}").reads_task
+    assert asked(spec, RankingTask(budget=10)).sentences == (2,)
+    assert asked(spec, RankingTask(budget=7, name="er_at_optimal")).sentences == (1,)
+    assert asked(spec, RankingTask(budget=10, name="er_at_optimal")).sentences == (1,)
+    assert asked(spec, RankingTask(budget=5, scope="results")).sentences == (3,)
+    assert asked(spec, RankingTask(budget=None, scope="results")).sentences == (4,)
     with pytest.raises(RunError, match=r"er_at_7, .*er_at_10, er_at_optimal"):
-        asked(spec, Brief(budget=7))  # whose number happens to be nobody's optimum
+        asked(spec, RankingTask(budget=7))  # whose number happens to be nobody's optimum
     with pytest.raises(RunError, match="result_er_at_6"):
-        asked(spec, Brief(budget=6, scope="results"))
+        asked(spec, RankingTask(budget=6, scope="results"))
     with_one_for_all = lines(tmp_path / "all.jsonl", ("er_at_10", [2]), (None, [9]))
-    assert asked(with_one_for_all, Brief(budget=6)).sentences == (9,)
-    assert not make_system(lines(tmp_path / "plain.jsonl", (None, [9]))).reads_brief
+    assert asked(with_one_for_all, RankingTask(budget=6)).sentences == (9,)
+    assert not make_system(lines(tmp_path / "plain.jsonl", (None, [9]))).reads_task
 
 
 @pytest.fixture
-def own_brief_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def own_task_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give the name of a system whose answer is the sentence at the budget."""
     name = f"reader_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(
         "from evidencebench import Ranking, Traits\n"
         "class Reader:\n"
-        "    traits = Traits(reads_brief=True)\n"
-        "    def rank(self, query, brief):\n"
-        "        return Ranking(sentences=(brief.budget,))\n"
+        "    traits = Traits(reads_task=True)\n"
+        "    def rank(self, query, task):\n"
+        "        return Ranking(sentences=(task.budget,))\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     return f"{name}:Reader"
 
 
 def test_what_scoring_a_file_refuses_its_stored_answers_refuse_too(
-    run: Callable[..., Path], own_brief_reader: str, tmp_path: Path
+    run: Callable[..., Path], own_task_reader: str, tmp_path: Path
 ) -> None:
-    stored, task = run(own_brief_reader, tasks=[task_named("er_at_optimal")]), task_named("er_at_5")
+    stored, task = run(own_task_reader, tasks=[task_named("er_at_optimal")]), task_named("er_at_5")
     with pytest.raises(TaskError, match=r"er_at_5.*er_at_optimal only"):
         check_answers(read_run(stored), task, SAMPLE)
     for spec in (f"stored:run={stored}", f"fuse:systems=[stored:run={stored}+structure]"):

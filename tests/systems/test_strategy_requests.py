@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from doors import ChatRequest, ReplyError, draw_examples, versions_of, write_examples
-from evidencebench import Brief, load_sample, make_system
+from evidencebench import RankingTask, load_sample, make_system
 from kit.scripted_models import ScriptedSender, budget_in, client_of, shown_in
 
 SAMPLE = load_sample()
@@ -26,7 +26,7 @@ DIGESTS = {
     f"llm_vote:systems=[llm_base:{MODEL}+llm_sections:{MODEL}],samples=2": "891c99352df015a7",
 }
 """Specification -> the beginning of the SHA-256 of the keys of all its requests, as commit 201c5db made them."""
-BRIEFS = (Brief(budget=3), Brief(budget=2, scope="results"), Brief(budget=None))
+RANKING_TASKS = (RankingTask(budget=3), RankingTask(budget=2, scope="results"), RankingTask(budget=None))
 
 
 def answer(request: ChatRequest) -> str:
@@ -45,9 +45,9 @@ def digest_of_requests(spec: str) -> str:
     system = make_system(spec, seed=5, client=client)
     try:
         for instance_id in SAMPLE.ids[:3]:
-            for brief in BRIEFS if system.selects else BRIEFS[:2]:
+            for task in RANKING_TASKS if system.selects else RANKING_TASKS[:2]:
                 try:
-                    system.rank(SAMPLE[instance_id].query, brief)
+                    system.rank(SAMPLE[instance_id].query, task)
                 except ReplyError as error:
                     raise AssertionError(spec) from error
     finally:

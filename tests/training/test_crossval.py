@@ -289,7 +289,7 @@ def test_a_split_that_kills_its_workers_is_named_and_all_others_are_kept(
     monkeypatch.chdir(tmp_path)
     code = (
         "import os\nfrom dataclasses import dataclass\n\n@dataclass(frozen=True)\nclass Deadly:\n"
-        "    def rank(self, query, brief):\n        os._exit(3)\n"
+        "    def rank(self, query, task):\n        os._exit(3)\n"
     )
     Path("own.py").write_text(code)
     journal = Path("cells.jsonl")

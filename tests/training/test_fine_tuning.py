@@ -23,7 +23,7 @@ from doors import (
     SystemSpecError,
     model_digest,
 )
-from evidencebench import Brief, Instance, Labels, make_system
+from evidencebench import Instance, Labels, RankingTask, make_system
 from kit.cross_encoders import make_cross_encoder
 from kit.embedding_models import make_backbone, make_embedding_model
 from kit.examples import thorough_only
@@ -129,8 +129,8 @@ def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(
     assert training.answers_with == {"format": "e5_mistral"}
     found = make_system(f"dense:model={tuned},format=e5_mistral,device=cpu")
     for one in papers:
-        assert found.rank(one.query, Brief(budget=1)).sentences[0] == 2
-        assert found.rank(one.query, Brief(budget=1, scope="results")).sentences[0] == 5
+        assert found.rank(one.query, RankingTask(budget=1)).sentences[0] == 2
+        assert found.rank(one.query, RankingTask(budget=1, scope="results")).sentences[0] == 5
     written = json.loads((tuned / "card.json").read_bytes())
     assert written["data"]["name"] == "mine"
     assert (written["data"]["n_instances"], written["data"]["n_papers"]) == (5, 5)
@@ -147,14 +147,14 @@ def test_a_reranker_learns_and_rerank_loads_it(reranker: Callable[..., RerankerT
     card = reranker(epochs=8, negatives=6, learning_rate=5e-3).fit(PAPERS, tmp_path / "model")
     assert card.loss[-1] < 0.75 * card.loss[0]
     system = make_system(f"rerank:system=lead,model={tmp_path / 'model'},device=cpu")
-    tops = [set(system.rank(instance.query, Brief(budget=2)).sentences[:2]) for instance in PAPERS]
+    tops = [set(system.rank(instance.query, RankingTask(budget=2)).sentences[:2]) for instance in PAPERS]
     assert tops == [{2, 5}] * len(PAPERS)
 
 
 def test_a_cross_encoder_keeps_its_head(cross_encoder: Path, tmp_path: Path) -> None:
     RerankerTraining(base=str(cross_encoder), epochs=1, learning_rate=1e-12, device="cpu").fit(PAPERS, tmp_path / "m")
     specs = [f"rerank:system=lead,model={model},device=cpu" for model in (cross_encoder, tmp_path / "m")]
-    first, second = (make_system(spec).rank(PAPERS[0].query, Brief(budget=2)) for spec in specs)
+    first, second = (make_system(spec).rank(PAPERS[0].query, RankingTask(budget=2)) for spec in specs)
     assert first.scores == pytest.approx(second.scores, abs=1e-5)
 
 

@@ -53,7 +53,7 @@ def systems(
     as a system with options, in square brackets, and join lists with plus signs:
     fuse:systems=[bm25:k1=1.2,b=0.75+tfidf],weights=[2+1]. Your own code is
     file.py:Class or package.module:factory, and makes an object with rank(query,
-    brief). Systems of installed packages are listed with the package's name; --only
+    task). Systems of installed packages are listed with the package's name; --only
     S imports one and shows its options.
 
     \b

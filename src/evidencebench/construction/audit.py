@@ -159,7 +159,7 @@ def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -
 
 def limit_of(instance: Instance, aspect: str, task: Task, selection: Selection) -> str:
     """Return, in words, why no selection of as many sentences could do without missing the aspect; empty: one could."""
-    budget, coverage = task.brief(instance).budget, coverage_of(instance.labels, task.scope)
+    budget, coverage = task.ranking_task(instance).budget, coverage_of(instance.labels, task.scope)
     if budget is None or selection.tied:
         return ""
     own = coverage.mask_of(selection.certain).bit_count()

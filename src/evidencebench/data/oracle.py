@@ -6,18 +6,18 @@ from typing import ClassVar
 from evidencebench.data.cover import coverage_of, greedy_ranking, maximum_coverage, minimum_cover
 from evidencebench.data.instance import Labels
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Ranking, RankingTask, Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
     """The exact optimum: the most aspects that the budget's sentences can cover."""
 
-    traits: ClassVar[Traits] = Traits(reads_brief=True, reads_hypothesis=False, selects=True, knows_labels=True)
+    traits: ClassVar[Traits] = Traits(reads_task=True, reads_hypothesis=False, selects=True, knows_labels=True)
 
-    def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
-        coverage = coverage_of(labels, brief.scope)
-        cover = minimum_cover(coverage) if brief.budget is None else maximum_coverage(coverage, brief.budget)
+    def rank_knowing(self, labels: Labels, task: RankingTask) -> Ranking:
+        coverage = coverage_of(labels, task.scope)
+        cover = minimum_cover(coverage) if task.budget is None else maximum_coverage(coverage, task.budget)
         if not cover.proven:
             raise UndefinedScoreError("the optimum could not be proven")
         return Ranking(sentences=cover.sentences, ordered=False)
@@ -27,7 +27,7 @@ class Oracle:
 class GreedyOracle:
     """Greedy set cover: next the sentence that adds most aspects. On real papers almost as good as the optimum."""
 
-    traits: ClassVar[Traits] = Traits(reads_brief=True, reads_hypothesis=False, selects=True, knows_labels=True)
+    traits: ClassVar[Traits] = Traits(reads_task=True, reads_hypothesis=False, selects=True, knows_labels=True)
 
-    def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
-        return Ranking(sentences=greedy_ranking(coverage_of(labels, brief.scope))[: brief.budget])
+    def rank_knowing(self, labels: Labels, task: RankingTask) -> Ranking:
+        return Ranking(sentences=greedy_ranking(coverage_of(labels, task.scope))[: task.budget])

@@ -10,7 +10,7 @@ from evidencebench.data.cover import coverage_of, minimum_cover
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
 from evidencebench.query import AspectScope
-from evidencebench.system import Brief, require_budget, require_scope
+from evidencebench.system import RankingTask, require_budget, require_scope
 from evidencebench.wording import counted, or_one_of
 
 
@@ -74,9 +74,9 @@ class Task:
         """Say whether a system can be asked: the task applies, or there are no labels and it does without them."""
         return self.applies_to(labels) or (not labels.aspects and not self.asks_labels)
 
-    def brief(self, instance: Instance) -> Brief:
-        """Return the brief for a system. It reveals at most one thing of the labels: how many sentences count."""
-        return Brief(budget=self.budget_for(instance), scope=self.scope, task=self.name)
+    def ranking_task(self, instance: Instance) -> RankingTask:
+        """Return the task for a system. It reveals at most one thing of the labels: how many sentences count."""
+        return RankingTask(budget=self.budget_for(instance), scope=self.scope, name=self.name)
 
     def budget_for(self, instance: Instance) -> int | None:
         """Return how many sentences count for this instance.

@@ -1,4 +1,4 @@
-"""Ask a system about one instance: it is given the query and the brief only, and it answers or fails."""
+"""Ask a system about one instance: it is given the query and the task only, and it answers or fails."""
 
 import inspect
 import operator
@@ -17,15 +17,15 @@ from evidencebench.execution.own_code import beginning_of, trace_of
 from evidencebench.query import Query
 from evidencebench.runs.formats import GivenAnswer, answers_in
 from evidencebench.runs.run import Answer, Failure, RunFile
-from evidencebench.system import Asked, Brief, NamedSystem, Ranking, System, Traits, plain_ranking, traits_of
+from evidencebench.system import Asked, NamedSystem, Ranking, RankingTask, System, Traits, plain_ranking, traits_of
 
 _MAX_ERROR_CHARACTERS = 500
 _SEEDS_OF_AN_EPOCH = 1_000_000  # more than the samples of a vote, so that no two epochs send the same request
-_N_ASKED = 2  # query and brief
+_N_ASKED = 2  # query and task
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 
-SystemFunction: TypeAlias = Callable[[Query, Brief], GivenAnswer]
+SystemFunction: TypeAlias = Callable[[Query, RankingTask], GivenAnswer]
 """A system as a function: it returns a `Ranking`, indices of sentences, or sentence -> score."""
 AnySystem: TypeAlias = NamedSystem | System | SystemFunction
 AskedT = TypeVar("AskedT")
@@ -33,24 +33,24 @@ AskedT = TypeVar("AskedT")
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A function as a system: it may read the brief, unless its attribute ``traits`` says otherwise."""
+    """A function as a system: it may read the task, unless its attribute ``traits`` says otherwise."""
 
     function: SystemFunction
 
     @property
     def traits(self) -> Traits:
-        given: Traits = getattr(self.function, "traits", Traits(reads_brief=True))
+        given: Traits = getattr(self.function, "traits", Traits(reads_task=True))
         return given
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        return cast("Ranking", self.function(query, brief))  # which whoever asks reads, as of any system
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        return cast("Ranking", self.function(query, task))  # which whoever asks reads, as of any system
 
 
 def is_function(given: object) -> bool:
     return callable(given) and not (isinstance(given, type) or hasattr(given, "rank") or hasattr(given, "rank_knowing"))
 
 
-def takes_query_and_brief(given: object) -> bool:
+def takes_query_and_task(given: object) -> bool:
     """Whether a function has exactly two parameters without a default: it ranks, and makes no system."""
     if not inspect.isfunction(given):
         return False
@@ -60,7 +60,7 @@ def takes_query_and_brief(given: object) -> bool:
 
 
 def check_parameters(answering: Callable[..., object]) -> None:
-    """Raise `TypeError` for a function or method that cannot be called with a query and a brief, as all are."""
+    """Raise `TypeError` for a function or method that cannot be called with a query and a task, as all are."""
     try:
         parameters = inspect.signature(answering)
     except (ValueError, TypeError):  # of a built-in
@@ -69,7 +69,7 @@ def check_parameters(answering: Callable[..., object]) -> None:
         parameters.bind(None, None)
     except TypeError:
         name = getattr(answering, "__qualname__", type(answering).__name__)
-        raise TypeError(f"expected two parameters, query and brief, got {name}{parameters}") from None
+        raise TypeError(f"expected two parameters, query and task, got {name}{parameters}") from None
 
 
 def named_system(system: object) -> NamedSystem:
@@ -98,7 +98,7 @@ def named_system(system: object) -> NamedSystem:
     method = "rank_knowing" if traits_of(system).knows_labels else "rank"
     if not callable(getattr(system, method, None)):
         raise TypeError(
-            f"expected a system, which is an object with a method rank(query, brief) or a function of both, got {kind}"
+            f"expected a system, which is an object with a method rank(query, task) or a function of both, got {kind}"
         )
     check_parameters(getattr(system, method))
     return NamedSystem(name=kind, options={}, system=with_named_parts(cast("System", system), named_system))
@@ -165,8 +165,8 @@ def require_answerable(
 def answer_instance(system: AnySystem, instance: Instance, task: TaskOrName | None) -> Answer:
     """Return a system's answer to an instance; if the system raises an error, return a `Failure`.
 
-    The system is given the query; only one whose traits say that it knows the labels is given the labels. The brief is
-    made for the task. The task may be None if the system does not read the brief.
+    The system is given the query; only one whose traits say that it knows the labels is given the labels. The task
+    may be None if the system does not read it.
 
     Raises
     ------
@@ -178,11 +178,11 @@ def answer_instance(system: AnySystem, instance: Instance, task: TaskOrName | No
     system = named_system(system)
     asked = None if task is None else task_from(task)
     try:
-        brief = Brief(budget=None) if asked is None else asked.brief(instance)
+        wanted = RankingTask(budget=None) if asked is None else asked.ranking_task(instance)
         if system.knows_labels:
-            answer = system.system.rank_knowing(instance.labels, brief)  # type: ignore[union-attr]
+            answer = system.system.rank_knowing(instance.labels, wanted)  # type: ignore[union-attr]
         else:
-            answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
+            answer = system.system.rank(instance.query, wanted)  # type: ignore[union-attr]
         return plain_ranking(answer, len(instance.query.sentences), system.name, instance.id)
     except (StopError, PendingError, KeyboardInterrupt, GeneratorExit):
         raise
@@ -213,7 +213,7 @@ def answers_from(
     Parameters
     ----------
     answering
-        A system, as `make_system` returns it, any object with ``rank(query, brief)`` or a function of both; a run, as
+        A system, as `make_system` returns it, any object with ``rank(query, task)`` or a function of both; a run, as
         `open_run` returns it; or a dict of answers, as `answers_in` reads it. If one answer serves every task, a system
         is asked once an instance. What this function returned is returned as it is.
     hypotheses
@@ -251,7 +251,7 @@ def ask_once_an_instance(
 ) -> Callable[[Instance, Task], Answer]:
     """Return a function that asks a system about changed instances, and keeps an answer that serves all tasks."""
     last: tuple[str, Answer] | None = None
-    reads_brief = system.reads_brief
+    reads_task = system.reads_task
 
     def answer(instance: Instance, task: Task) -> Answer:
         nonlocal last
@@ -259,9 +259,9 @@ def ask_once_an_instance(
         if known is not None and known[0] == instance.id:
             return known[1]
         changed = change(instance)
-        given = answer_instance(system, changed.instance, task if reads_brief else None)
+        given = answer_instance(system, changed.instance, task if reads_task else None)
         given = changed.own_answer(given)
-        last = None if reads_brief else (instance.id, given)
+        last = None if reads_task else (instance.id, given)
         return given
 
     return answer

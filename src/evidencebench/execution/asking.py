@@ -109,7 +109,7 @@ def todo_of(
 ) -> Iterator[Todo]:
     """Yield one `Todo` for each instance that lacks an answer; ``done`` holds (instance id, task name or None)."""
     for instance_id in ids:
-        if not system.reads_brief:
+        if not system.reads_task:
             if (instance_id, None) not in done:
                 yield Todo(instance_id, None, inquiry)
         elif missing := tuple(task.name for task in tasks if (instance_id, task.name) not in done):
@@ -284,5 +284,5 @@ def rehearse_all(
         for (instance_id, _), answer in gathered.answers.items()
         if isinstance(answer, Failure)
     ]
-    names = tuple(task.name for task in tasks) if any(inquiry.system.reads_brief for inquiry in inquiries) else ()
+    names = tuple(task.name for task in tasks) if any(inquiry.system.reads_task for inquiry in inquiries) else ()
     return rehearsal_of(len(dataset.ids[:limit]), failures, names)

@@ -124,7 +124,7 @@ def _client(sender: ReplayingSender) -> ChatClient:
 
 
 def _tasks(named: NamedSystem, tasks: Sequence[Task], instance: Instance) -> Sequence[Task | None]:
-    if not named.reads_brief:
+    if not named.reads_task:
         return (None,)
     return [task for task in tasks if task.can_be_asked(instance.labels)]
 

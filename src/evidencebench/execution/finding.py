@@ -12,7 +12,7 @@ from evidencebench.execution.answers import named_system
 from evidencebench.execution.mentions import holds_nearly_all_words, words_nowhere
 from evidencebench.papers.paper import Paper, Place, SourceSpan, UnitKind
 from evidencebench.query import AspectScope, Goal, Kind, Query
-from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking, System
+from evidencebench.system import NamedSystem, PaperChance, Ranking, RankingTask, System
 from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance, reported_directions, stance_of
 from evidencebench.systems.question import ParsedQuestion, QuestionKind, question_of
 from evidencebench.systems.relevance import topic_words, unmentioned_words
@@ -142,17 +142,17 @@ def find_evidence(
 
     check_type(paper, Paper, "a paper, as read_paper(PATH) returns it")
     asked = make_system(system) if isinstance(system, str) else named_system(system)
-    brief = Brief(budget=budget, scope=scope)
+    task = RankingTask(budget=budget, scope=scope)
     query = paper.query_for(hypothesis, goal=goal, with_units=True)
     not_in_text = unmentioned_words(hypothesis, paper.sentences)
     topic, unmentioned = topic_words(hypothesis), words_nowhere(paper, not_in_text)
     question = question_of(hypothesis)
     # A paper that answers "What was the size of the sample?" may have none of these words.
     is_mentioned = not topic or len(unmentioned) < len(topic) or question.kind is not QuestionKind.EFFECT
-    answer = _answer(asked, query, brief, settle) if is_mentioned else Ranking(sentences=())
+    answer = _answer(asked, query, task, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
-    selected = selected[: brief.budget] if answer.ordered else selected
+    selected = selected[: task.budget] if answer.ordered else selected
     answers = _named_failures(asked, lambda: asked.answers(query)) if is_mentioned else None
     verdict = _verdict(answers, is_mentioned=is_mentioned)
     if verdict is PaperVerdict.NONE and holds_nearly_all_words(paper, hypothesis):  # one line does
@@ -218,10 +218,10 @@ def _may_hold_findings(place: Place) -> bool:
     return _FINDINGS.search(title) is not None
 
 
-def _answer(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None) -> Ranking:
+def _answer(system: NamedSystem, query: Query, task: RankingTask, settle: Callable[[], bool] | None) -> Ranking:
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
-    answer = _named_failures(system, lambda: _settled(lambda: system.rank(query, brief), settle))
+    answer = _named_failures(system, lambda: _settled(lambda: system.rank(query, task), settle))
     if not answer.ordered and not system.selects:
         raise EvidenceBenchError(f"find: {system.name} gives its sentences no order, so that there are no best ones")
     return answer

@@ -20,7 +20,7 @@ from evidencebench.execution.answers import (
     check_parameters,
     is_function,
     named_system,
-    takes_query_and_brief,
+    takes_query_and_task,
     with_named_parts,
 )
 from evidencebench.execution.own_code import find_own_code, is_file, trace_of
@@ -212,7 +212,7 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     ----------
     spec
         ``name`` or ``name:option=value,option=value``. The name is one of `SYSTEMS`, which installed packages may add
-        to, or for your own code ``file.py:name`` or ``package.module:name``: a function of query and brief, or what
+        to, or for your own code ``file.py:name`` or ``package.module:name``: a function of query and task, or what
         takes the options and returns a system. A value in square brackets may hold commas, such as another
         specification; see `evidencebench.specification`.
     seed
@@ -247,7 +247,7 @@ def system_from(given: str | AnySystem, *, seed: int | None = None, client: Chat
     if is_function(given):
         raise TypeError(
             f"system: expected a function made by def or lambda, got {type(given).__name__}; make it a frozen "
-            "dataclass with a method rank(query, brief), whose fields, its options, stand in the run's header"
+            "dataclass with a method rank(query, task), whose fields, its options, stand in the run's header"
         )
     named = named_system(with_named_parts(cast("System", given), system_from))
     kind: Any = type(given)
@@ -279,7 +279,7 @@ def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
     require_options(name, factory, texts)  # comes first: a misspelt option explains a missing one
     if missing := {key: option for key, option in known.items() if option.default is MISSING and key not in texts}:
         raise SystemSpecError(_describe_missing(name, missing))
-    if not texts and takes_query_and_brief(factory):
+    if not texts and takes_query_and_task(factory):
         return replace(named_system(factory), name=name, module=module, package=package)
     if module is not None and (needed := _needed_parameters(factory, texts)):
         raise SystemSpecError(_describe_needed(name, factory, needed))
@@ -318,7 +318,7 @@ def _needed_parameters(factory: Factory, given: Collection[str]) -> list[str]:
 def _describe_needed(name: str, factory: Factory, needed: Sequence[str]) -> str:
     if inspect.isfunction(factory) and needed[0].startswith("q"):
         has = f"{factory.__name__}({', '.join(needed)})"
-        return f"system '{name}': expected two parameters, query and brief, got {has}"
+        return f"system '{name}': expected two parameters, query and task, got {has}"
     options = ",".join(f"{parameter}=..." for parameter in needed)
     return f"system '{name}': needs {' and '.join(map(repr, needed))}; write {name}:{options}"
 
@@ -326,7 +326,7 @@ def _describe_needed(name: str, factory: Factory, needed: Sequence[str]) -> str:
 def _require_answering(system: object, spec: str, name: str) -> None:
     if not (hasattr(system, "rank") or name in KNOWING_SYSTEMS):
         got = repr(system) if isinstance(system, str) else type(system).__name__
-        raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {got}")
+        raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, task), got {got}")
     if name not in PACKAGED and hasattr(system, "rank"):
         try:
             check_parameters(system.rank)

@@ -95,7 +95,7 @@ def execute(
     Parameters
     ----------
     system
-        A specification as `make_system` takes it, an object with ``rank(query, brief)``, whose fields are its options,
+        A specification as `make_system` takes it, an object with ``rank(query, task)``, whose fields are its options,
         or a function of both.
     dataset
         What to answer: a data set, its path or its catalogue name.
@@ -205,7 +205,7 @@ def execute(
                 keep(outcome)
             if writer.stop is not None:
                 raise writer.stop
-    odd = writer.oddities(named.name, ranks_all=not (named.selects or named.reads_brief))
+    odd = writer.oddities(named.name, ranks_all=not (named.selects or named.reads_task))
     trained_on_it = dataset.sha256 in named.trained_on()
     odd += system_warnings(named.name, reads_labels=named.knows_labels, trained_on_it=trained_on_it)
     warn(odd)
@@ -380,7 +380,7 @@ def _header(asking: _Asking, *, limit: int | None, seed: int, epochs: int) -> Ru
         system=SystemHeader(name=system.name, options=dict(system.options)),
         data=data_header(dataset),
         tasks=tuple(task.name for task in asking.tasks),
-        per_task=system.reads_brief,
+        per_task=system.reads_task,
         limit=limit,
         seed=seed,
         epochs=epochs,

@@ -56,8 +56,8 @@ class Experiment:
     ----------
     systems
         What answers, by name; or a list, whose names are the specifications or the names of classes and functions.
-        One is a specification as `make_system` takes it, an object or class with ``rank(query, brief)``, a function
-        ``(query, brief) -> indices``, the best first, or answers that are there already: a run's path, or a dict
+        One is a specification as `make_system` takes it, an object or class with ``rank(query, task)``, a function
+        ``(query, task) -> indices``, the best first, or answers that are there already: a run's path, or a dict
         instance id -> answer. None is given labels.
     data
         The data set, its path or its catalogue name.
@@ -93,7 +93,7 @@ class Experiment:
     Examples
     --------
     >>> from evidencebench import Experiment
-    >>> def first_ten(query, brief):
+    >>> def first_ten(query, task):
     ...     return list(range(10))
     >>> experiment = Experiment(["bm25", first_ten], "sample", tasks="er_at_10")
     >>> print(experiment.controls().csv().splitlines()[1][:21])

@@ -73,10 +73,10 @@ _CHAT = ChatModel(model=ACTIVE_MODEL)  # inspect_ai knows which model; only the 
 
 def paper_question(instance: Instance, task: Task) -> Question:
     """Return the question of `llm_base` about a whole paper: its ``text``, and how the reply to it is read."""
-    query, brief = instance.query, task.brief(instance)
+    query, asked = instance.query, task.ranking_task(instance)
     shown = {index: prompt_line(text) for index, text in enumerate(query.sentences)}
-    selection = selection_question("base", query, brief, _CHAT)
-    return selection.question("answer", Excerpt(shown=shown), _CHAT, brief.budget)
+    selection = selection_question("base", query, asked, _CHAT)
+    return selection.question("answer", Excerpt(shown=shown), _CHAT, asked.budget)
 
 
 KEY = "evidencebench"  # of a message's metadata, under which a system of ours finds its query
@@ -169,7 +169,7 @@ class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped wher
 
     def _reply(self, origin: dict[str, str]) -> str:
         instance, task = instance_at(origin)
-        budget = task.brief(instance).budget
+        budget = task.ranking_task(instance).budget
         if budget is None and not self.system.selects:
             raise TaskError(
                 f"system '{self.system.name}' ranks all sentences, and task '{task.name}' has no budget to end it"

@@ -63,8 +63,8 @@ def evaluate(
     Parameters
     ----------
     sources
-        Name -> a system, also as a function of ``(query, brief)``, a run, or answers in a dict. No system sees labels;
-        one that is to has ``rank_knowing(labels, brief)`` and says so in its `Traits`.
+        Name -> a system, also as a function of ``(query, task)``, a run, or answers in a dict. No system sees labels;
+        one that is to has ``rank_knowing(labels, task)`` and says so in its `Traits`.
     dataset
         The data that the answers are for: a data set, its path or catalogue name, or instances.
     tasks

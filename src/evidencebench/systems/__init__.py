@@ -1,4 +1,4 @@
-"""The systems: each gets a query and a brief, and returns a ranking; no system sees a label.
+"""The systems: each gets a query and a task, and returns a ranking; no system sees a label.
 
 In reading order:
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, Ranking, rank_by_score
+from evidencebench.system import Ranking, RankingTask, rank_by_score
 from evidencebench.systems.words import tokens, words_of
 
 
@@ -44,7 +44,7 @@ class BM25:
         if not 0 <= self.b <= 1:
             raise SystemSpecError(f"bm25: b: expected a number in 0..1, got {self.b}")
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return all sentences by their BM25 score for the hypothesis."""
         return rank_by_score(self.scores(query))
 
@@ -80,6 +80,6 @@ class BM25:
 class BM25AbstractFirst(BM25):
     """BM25 within the abstract, then BM25 within the rest."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         by_score = rank_by_score(self.scores(query)).sentences
         return Ranking(sentences=tuple(sorted(by_score, key=lambda index: query.kinds[index] is not Kind.ABSTRACT)))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, Ranking, Traits, rank_by_score
+from evidencebench.system import Ranking, RankingTask, Traits, rank_by_score
 
 
 class _Blind:
@@ -16,7 +16,7 @@ class _Blind:
 class RandomControl(_Blind):
     """All sentences, without order: the score is the exact mean over random selections of the budget's size."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=tuple(range(len(query.sentences))), ordered=False)
 
 
@@ -24,7 +24,7 @@ class RandomControl(_Blind):
 class Lead(_Blind):
     """The first sentences of the paper, in order."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=tuple(range(len(query.sentences))))
 
 
@@ -32,7 +32,7 @@ class Lead(_Blind):
 class LeadNoHeadings(_Blind):
     """The first sentences of the paper, in order, with headings last."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT, Kind.BODY) + query.indices_of(Kind.HEADING))
 
 
@@ -40,7 +40,7 @@ class LeadNoHeadings(_Blind):
 class AbstractFirst(_Blind):
     """The abstract, then the rest in paper order."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT) + query.indices_of(Kind.HEADING, Kind.BODY))
 
 
@@ -48,7 +48,7 @@ class AbstractFirst(_Blind):
 class AbstractBackwards(_Blind):
     """The abstract, last sentence first (conclusions and results), then the rest in paper order."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT)[::-1] + query.indices_of(Kind.HEADING, Kind.BODY))
 
 
@@ -56,7 +56,7 @@ class AbstractBackwards(_Blind):
 class Longest(_Blind):
     """The sentences with the most characters."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return rank_by_score([len(sentence) for sentence in query.sentences])
 
 
@@ -64,7 +64,7 @@ class Longest(_Blind):
 class MostDigits(_Blind):
     """The sentences with the most digits, which often report results."""
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return rank_by_score([sum(map(str.isdigit, sentence)) for sentence in query.sentences])
 
 
@@ -76,6 +76,6 @@ class Structure(_Blind):
     body: float = 0.0
     heading: float = -1.0
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         score_of = {Kind.ABSTRACT: self.abstract, Kind.BODY: self.body, Kind.HEADING: self.heading}
         return rank_by_score([score_of[kind] for kind in query.kinds])

@@ -11,7 +11,7 @@ import numpy as np
 from evidencebench.errors import SystemSpecError
 from evidencebench.files.disk import packaged_table
 from evidencebench.query import AspectScope, Goal, Query
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Ranking, RankingTask, Traits
 from evidencebench.systems.diverse import discounted_order
 from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, feature_table
 from evidencebench.systems.paper_columns import PaperColumns, columns_of
@@ -64,10 +64,10 @@ class Cues:
 
     @property
     def traits(self) -> Traits:
-        return Traits(reads_brief=True, reads_hypothesis=self.hypothesis)
+        return Traits(reads_task=True, reads_hypothesis=self.hypothesis)
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        return Ranking(sentences=_order(self, query, brief.scope))
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        return Ranking(sentences=_order(self, query, task.scope))
 
 
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes

@@ -41,7 +41,7 @@ from evidencebench.models.embedding.server import Endpoint, endpoint_encoder
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.provenance import library_versions, require_extra
 from evidencebench.query import AspectScope, Query
-from evidencebench.system import Brief, Ranking, Traits, rank_by_score
+from evidencebench.system import Ranking, RankingTask, Traits, rank_by_score
 
 
 def require_neighbours(system: str, neighbours: int) -> None:
@@ -136,14 +136,14 @@ class Dense:
     @property
     def traits(self) -> Traits:
         return Traits(
-            reads_brief=self._text_format.reads_scope,
+            reads_task=self._text_format.reads_scope,
             versions=self._versions,
             trained_on=lambda: set().union(*(fine_tuned_on(model) for model, _, _ in self._models)),
         )
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        sentences = self.embed_sentences(query, brief.scope)
-        return rank_vectors(self.embed_hypothesis(query, brief.scope), sentences.vectors, sentences.n_truncated)
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        sentences = self.embed_sentences(query, task.scope)
+        return rank_vectors(self.embed_hypothesis(query, task.scope), sentences.vectors, sentences.n_truncated)
 
     def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Embedded:
         """Return one float32 vector a sentence, of length 1 unless the similarity is ``dot``."""
@@ -216,8 +216,8 @@ class MiniLM:
     def traits(self) -> Traits:
         return Traits(versions=self._versions)
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        return self.as_dense.rank(query, brief)
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        return self.as_dense.rank(query, task)
 
     def _versions(self) -> dict[str, str]:
         versions = self.as_dense.traits.versions()
@@ -246,12 +246,12 @@ class DenseApi:
 
     @property
     def traits(self) -> Traits:
-        return Traits(reads_brief=self._text_format.reads_scope)
+        return Traits(reads_task=self._text_format.reads_scope)
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
         """Return all sentences by their vectors; a short paper needs one request."""
-        texts = sentence_texts(query, self._text_format, brief.scope, neighbours=self.neighbours, title=self.title)
-        texts = [hypothesis_text(query, self._text_format, brief.scope), *texts]
+        texts = sentence_texts(query, self._text_format, task.scope, neighbours=self.neighbours, title=self.title)
+        texts = [hypothesis_text(query, self._text_format, task.scope), *texts]
         vectors = at_length(embed_texts(endpoint_encoder(self.endpoint), texts).vectors, self.similarity)
         return rank_vectors(vectors[0], vectors[1:])
 

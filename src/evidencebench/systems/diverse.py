@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.system import NamedSystem, Ranking, RankingTask
 from evidencebench.systems.fusion import scores_of, unit_scores
 from evidencebench.systems.words import Floats, words_of
 
@@ -164,8 +164,8 @@ class Diverse:
         if not 0 <= self.strength <= 1:
             raise SystemSpecError(f"diverse: strength: expected a number in 0..1, got {self.strength}")
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        answer = self.system.rank(query, brief)
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        answer = self.system.rank(query, task)
         scores = unit_scores(scores_of(answer, len(query.sentences)))
         order = discounted_order(scores, WordSimilarity(query.sentences).row, strength=self.strength)
         return Ranking(sentences=order, notes=answer.notes)

@@ -17,7 +17,7 @@ from evidencebench.files.disk import read_bytes
 from evidencebench.models.embedding.local import PinnedDigest
 from evidencebench.models.model_card import CARD, ModelCard, card_digest, read_model_card
 from evidencebench.query import AspectScope, Goal, Kind, Query
-from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking, Traits
+from evidencebench.system import NamedSystem, PaperChance, Ranking, RankingTask, Traits
 from evidencebench.systems.cues import Cues
 from evidencebench.systems.diverse import discounted_order
 from evidencebench.systems.features import (
@@ -303,20 +303,20 @@ class Finder:
     @property
     def traits(self) -> Traits:
         return Traits(
-            reads_brief=True,
+            reads_task=True,
             versions=self._versions,
             trained_on=lambda: set().union(*(self._load(asks).card.trained_on for asks in self._cards)),
             chances=self.chances,
             answers=self.answers,
         )
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
         goal = self._goal_of(query)
         asks = self._asks(query, goal)
         if asks == "questions" or not query.n_beside:
-            return Ranking(sentences=_order(self._load(asks), goal, query, brief.scope, self._meant(asks, query)))
+            return Ranking(sentences=_order(self._load(asks), goal, query, task.scope, self._meant(asks, query)))
         # For effects, the running text alone is what the model was trained on.
-        order = _order(self._load(asks), goal, _running_text(query), brief.scope)
+        order = _order(self._load(asks), goal, _running_text(query), task.scope)
         chances = self.chances(query)
         beside = range(len(order), len(query.sentences))
         if chances is None:
@@ -357,7 +357,7 @@ class Finder:
         """Return what the system asked beside says of each line; nothing where none is asked."""
         if self.meaning is None or self._load(asks).card.asks == "effects":
             return ()
-        return tuple(scores_of(self.meaning.rank(query, Brief(budget=None)), len(query.sentences)).tolist())
+        return tuple(scores_of(self.meaning.rank(query, RankingTask(budget=None)), len(query.sentences)).tolist())
 
     def _goal_of(self, query: Query) -> Goal:
         return self.goal or query.goal or "study"
@@ -423,7 +423,7 @@ def _order(
     else:
         article, paper = _read(query, goal)
         own = replace(paper.query, hypothesis=query.hypothesis)
-        order = Cues(goal=goal).rank(own, Brief(budget=None, scope=scope)).sentences
+        order = Cues(goal=goal).rank(own, RankingTask(budget=None, scope=scope)).sentences
     indices = range(len(query.sentences))
     others = (*indices[: article.start], *indices[article.stop :])
     return (*(index + article.start for index in order), *others)

@@ -8,7 +8,7 @@ import numpy as np
 
 from evidencebench.errors import AnswerError, SystemSpecError
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes, rank_by_score
+from evidencebench.system import NamedSystem, Ranking, RankingTask, merged_notes, rank_by_score
 from evidencebench.systems.words import Floats
 
 
@@ -111,9 +111,9 @@ class Fuse:
         if not 0 <= self.k < math.inf:
             raise SystemSpecError(f"fuse: k: expected a finite number of at least 0, got {self.k}")
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
         size = len(query.sentences)
-        answers = [part.rank(query, brief) for part in self.systems]
+        answers = [part.rank(query, task) for part in self.systems]
         if self.method == "zscore":
             terms = [standard_scores(scores_of(answer, size)) for answer in answers]
         else:

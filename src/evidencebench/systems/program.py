@@ -33,7 +33,7 @@ from evidencebench.files.disk import file_sha256
 from evidencebench.models.llm.providers import without_known_keys
 from evidencebench.provenance import CODE_OF
 from evidencebench.query import Query
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Ranking, RankingTask, Traits
 
 PROTOCOL = 1
 """The version of these lines. It grows when a program that was written for an earlier one would answer wrongly."""
@@ -41,7 +41,7 @@ PROTOCOL = 1
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     protocol: int
-    reads_brief: bool = False
+    reads_task: bool = False
     reads_hypothesis: bool = True
     selects: bool = False
     versions: dict[str, str] = {}
@@ -58,7 +58,7 @@ class ProgramAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     id: int | None = None
 
 
-def encode_request(number: int, query: Query, brief: Brief) -> bytes:
+def encode_request(number: int, query: Query, task: RankingTask) -> bytes:
     """Return a request, its line end included: all that a system may read, and nothing else."""
     request = {
         "protocol": PROTOCOL,
@@ -71,7 +71,7 @@ def encode_request(number: int, query: Query, brief: Brief) -> bytes:
             "kinds": query.kinds,
             "goal": query.goal,
         },
-        "brief": {"budget": brief.budget, "scope": brief.scope, "task": brief.task},
+        "task": {"budget": task.budget, "scope": task.scope, "name": task.name},
     }
     return msgspec.json.encode(request) + b"\n"
 
@@ -128,11 +128,11 @@ class Program:
         weakref.finalize(self, _end_all, self._running)
         self.greeting: Greeting = self._start()
 
-    def ask(self, query: Query, brief: Brief) -> Ranking:
+    def ask(self, query: Query, task: RankingTask) -> Ranking:
         """Return the answer to a query; after any error but those that the program tells, the next call starts it."""
         with self._lock:
             number = next(self._numbers)
-            request = encode_request(number, query, brief)
+            request = encode_request(number, query, task)
             try:
                 if not self._running and self._start() != self.greeting:
                     self._give_up(ProgramOutputError("expected the same first line as at the first start"))
@@ -322,15 +322,15 @@ class Exec:
     def traits(self) -> Traits:
         greeting = self._program.greeting
         return Traits(
-            reads_brief=greeting.reads_brief,
+            reads_task=greeting.reads_task,
             reads_hypothesis=greeting.reads_hypothesis,
             selects=greeting.selects,
             versions=lambda: {**greeting.versions, **self._digests},
             release=self._program.end,
         )
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        return self._program.ask(query, brief)
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        return self._program.ask(query, task)
 
 
 def _words_of(command: str) -> list[str]:

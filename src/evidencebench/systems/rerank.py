@@ -17,7 +17,7 @@ from evidencebench.models.embedding.local import (
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.provenance import library_versions, require_extra
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes
+from evidencebench.system import NamedSystem, Ranking, RankingTask, Traits, merged_notes
 from evidencebench.systems.fusion import full_order
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class Rerank:
     def traits(self) -> Traits:
         return Traits(versions=self._versions, trained_on=lambda: fine_tuned_on(self.model))
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        answer = self.system.rank(query, brief)
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        answer = self.system.rank(query, task)
         order = full_order(answer, len(query.sentences))
         first, rest = order[: self.top], order[self.top :]
         texts = {index: query.sentences[index] for index in first}

@@ -8,7 +8,7 @@ from evidencebench.errors import RunError, RunMismatchError, SystemSpecError, Ta
 from evidencebench.query import Query
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run import Failure, RunFile
-from evidencebench.system import Asked, Brief, Ranking, Traits
+from evidencebench.system import Asked, Ranking, RankingTask, Traits
 
 
 def _join_tasks(tasks: Iterable[str | None]) -> str:
@@ -46,21 +46,21 @@ class Stored:
     def traits(self) -> Traits:
         header = self._opened.header
         return Traits(
-            reads_brief=any(tasks != {None} for tasks in self._tasks_of.values()),
+            reads_task=any(tasks != {None} for tasks in self._tasks_of.values()),
             selects=header is not None and any(task.endswith("_unconstrained") for task in header.tasks),
             versions=lambda: {f"run {self.run}": f"sha256:{self._opened.sha256}"},
             trained_on=lambda: () if header is None else header.trained_on or (),
             check=self._check,
         )
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        scope = "result_er" if brief.scope == "results" else "er"
-        official = f"{scope}_unconstrained" if brief.budget is None else f"{scope}_at_{brief.budget}"
-        task = brief.task or official
-        answer = self._opened.answer(query.instance_id, task)
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        scope = "result_er" if task.scope == "results" else "er"
+        official = f"{scope}_unconstrained" if task.budget is None else f"{scope}_at_{task.budget}"
+        name = task.name or official
+        answer = self._opened.answer(query.instance_id, name)
         if answer is None:
             got = _join_tasks(self._tasks_of.get(query.instance_id, ()))
-            wanted = f"expected an answer for {task}, got answers for {got}" if got else "the file has no answer"
+            wanted = f"expected an answer for {name}, got answers for {got}" if got else "the file has no answer"
             raise RunError(f"{self.run}: {query.instance_id}: {wanted}")
         if isinstance(answer, Failure):
             raise RunError(f"{self.run}: {query.instance_id}: the stored answer failed: {answer.error}")

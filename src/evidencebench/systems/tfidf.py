@@ -10,7 +10,7 @@ import numpy as np
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
-from evidencebench.system import Brief, Ranking, rank_by_score
+from evidencebench.system import Ranking, RankingTask, rank_by_score
 from evidencebench.systems.words import SentenceWords, WeightedTerms, all_tokens, tokens, words_of
 
 
@@ -20,7 +20,7 @@ class TfIdf:
 
     stopwords: bool = True  # whether words such as "the" and "of" are left out
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         return rank_by_score(self.scores(query))
 
     def scores(self, query: Query) -> list[float]:
@@ -63,7 +63,7 @@ class TfIdfChar:
                 f"tfidf_char: expected 1 <= shortest <= longest, got shortest={self.shortest}, longest={self.longest}"
             )
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         grams_of = cache(self._grams)
 
         def cut(text: str) -> list[str]:

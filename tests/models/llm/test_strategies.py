@@ -43,7 +43,7 @@ from doors import (
     write_examples,
     write_specification,
 )
-from evidencebench import Asked, Brief, Kind, NamedSystem, Query, Ranking, Traits, load_sample, make_system
+from evidencebench import Asked, Kind, NamedSystem, Query, Ranking, RankingTask, Traits, load_sample, make_system
 from kit.patience import MOST_SECONDS
 from kit.scripted_models import (
     CHAT,
@@ -62,7 +62,7 @@ from models.llm.reply_shapes import LEFT_TO_REPAIR
 QUERY = paper()
 N = len(QUERY.sentences)
 GOLD = (1, 7, 15, 29)
-AT_4 = Brief(budget=4)
+AT_4 = RankingTask(budget=4)
 
 
 def clients(answer: Answering, **options: Any) -> tuple[ChatClient, ScriptedSender]:
@@ -119,7 +119,7 @@ def test_where_nothing_can_be_selected_nobody_is_asked(tmp_path: Path) -> None:
         assert strategy.rank(nothing, AT_4).sentences == ()
     assert not sender.asked
     for strategy in (LlmBase(chat=CHAT, client=client), LlmSections(chat=CHAT, client=client)):
-        assert strategy.rank(QUERY, Brief(budget=0)).sentences == ()
+        assert strategy.rank(QUERY, RankingTask(budget=0)).sentences == ()
     assert not sender.asked
 
 
@@ -289,7 +289,7 @@ def test_a_model_that_only_repeats_the_form_has_no_answer(
     for strategy in every_strategy(client, tmp_path):
         if hasattr(strategy, "chat"):
             with pytest.raises(ReplyError) as raised:
-                replace(strategy, chat=replace(CHAT, structured=structured)).rank(QUERY, Brief(budget=budget))
+                replace(strategy, chat=replace(CHAT, structured=structured)).rank(QUERY, RankingTask(budget=budget))
             if "score every sentence" not in sender.asked[-1].messages[0].text:
                 assert raised.value.notes["reply_out_of_range"] == raised.value.notes["requests"]
 
@@ -397,7 +397,7 @@ def test_whatever_a_model_replies_every_reply_is_counted_once_in_a_class(
     for strategy in strategies:
         n_before = len(sender.asked)
         try:
-            answer = strategy.rank(QUERY, Brief(budget=budget))
+            answer = strategy.rank(QUERY, RankingTask(budget=budget))
         except ReplyError as error:
             notes = error.notes
         else:
@@ -419,7 +419,7 @@ def test_of_a_paper_longer_than_the_window_the_longest_beginning_is_shown(contex
     sender = ScriptedSender(lead)
     client = client_of(sender)
     strategy = LlmBase(chat=replace(CHAT, context_tokens=context_tokens, max_tokens=200), client=client)
-    answer = strategy.rank(query, Brief(budget=2))
+    answer = strategy.rank(query, RankingTask(budget=2))
     client.close()
     (request,) = sender.asked
     n_shown = len(shown_in(request))
@@ -459,7 +459,7 @@ def test_the_results_tasks_are_shown_results_only(examples: Path) -> None:
     held["examples"][1]["results"] = None
     examples.write_bytes(msgspec.json.encode(held))
     strategy = LlmInContext(chat=CHAT, examples=examples, n=4, client=client)
-    answer = strategy.rank(QUERY, Brief(budget=4, scope="results"))
+    answer = strategy.rank(QUERY, RankingTask(budget=4, scope="results"))
     text = sender.asked[0].messages[0].text
     assert "state every outcome and every analysis in the reviewer's summary" in text
     assert answer.notes["examples_left_out"] == 1
@@ -480,7 +480,9 @@ def test_the_results_tasks_are_shown_results_only(examples: Path) -> None:
         example["results"] = None
     examples.write_bytes(msgspec.json.encode(held))
     with pytest.raises(SystemSpecError, match="Results"):
-        LlmInContext(chat=CHAT, examples=examples, n=4, client=client).rank(QUERY, Brief(budget=4, scope="results"))
+        LlmInContext(chat=CHAT, examples=examples, n=4, client=client).rank(
+            QUERY, RankingTask(budget=4, scope="results")
+        )
 
 
 def asked_of(queries: Callable[[], Iterable[Query]]) -> Asked:
@@ -515,7 +517,7 @@ def is_union(request: ChatRequest) -> bool:
 
 def test_each_section_is_asked_and_then_what_all_of_them_gave_in_paper_order() -> None:
     client, sender = clients(lead)
-    answer = sections(client).rank(QUERY, Brief(budget=3))
+    answer = sections(client).rank(QUERY, RankingTask(budget=3))
     *parts, union = sender.asked
     assert is_union(union)
     assert not any(map(is_union, parts))
@@ -541,7 +543,7 @@ def test_the_sections_that_answer_are_joined(
 ) -> None:
     knows = oracle(GOLD)
     client, sender = clients(lambda request: first if first and 0 in shown_in(request) else knows(request))
-    answer = sections(client, repairs=0).rank(QUERY, Brief(budget=budget))
+    answer = sections(client, repairs=0).rank(QUERY, RankingTask(budget=budget))
     assert answer.sentences == sentences
     assert answer.notes == {**answer.notes, **notes}
     assert not any(map(is_union, sender.asked))
@@ -580,12 +582,12 @@ def test_every_section_is_asked_before_an_error_is_raised(error: Any, raised: ty
 def test_one_request_serves_every_budget(method: Any) -> None:
     client, sender = clients(oracle(GOLD))
     strategy = LlmRank(chat=CHAT, method=method, client=client)
-    answers = {strategy.rank(QUERY, Brief(budget=budget)).sentences for budget in (1, 5, 40)}
+    answers = {strategy.rank(QUERY, RankingTask(budget=budget)).sentences for budget in (1, 5, 40)}
     assert len(answers) == 1
     assert sorted(answers.pop()) == list(range(N))
     n_once = len(sender.asked) // 3
     assert len({request.key for request in sender.asked}) == n_once
-    strategy.rank(QUERY, Brief(budget=5, scope="results"))
+    strategy.rank(QUERY, RankingTask(budget=5, scope="results"))
     assert len({request.key for request in sender.asked}) == 2 * n_once
     assert all(budget_in(request) is None for request in sender.asked)
 
@@ -658,7 +660,7 @@ class Fixed:
     def __init__(self, answer: Any) -> None:
         self.answer = answer
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+    def rank(self, query: Query, task: RankingTask) -> Ranking:  # noqa: ARG002 - the contract's signature
         if isinstance(self.answer, Exception):
             raise self.answer
         assert isinstance(self.answer, Ranking)
@@ -670,7 +672,7 @@ def chosen(*sentences: int, **notes: int) -> Fixed:
 
 
 def vote(*parts: Any, budget: int | None = 2, **options: Any) -> Ranking:
-    return LlmVote(systems=tuple(map(named, parts)), **options).rank(QUERY, Brief(budget=budget))
+    return LlmVote(systems=tuple(map(named, parts)), **options).rank(QUERY, RankingTask(budget=budget))
 
 
 @pytest.mark.parametrize(
@@ -727,9 +729,9 @@ class Together:
     def __init__(self, barrier: threading.Barrier, answer: Any) -> None:
         self.barrier, self.answer = barrier, answer
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
         self.barrier.wait(timeout=MOST_SECONDS)
-        return Fixed(self.answer).rank(query, brief)
+        return Fixed(self.answer).rank(query, task)
 
 
 def test_parts_that_wait_are_asked_at_once_and_all_end_before_an_error_is_raised() -> None:

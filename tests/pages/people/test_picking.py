@@ -261,7 +261,7 @@ def test_before_signing_in_a_page_says_what_is_asked_and_of_how_many_papers(serv
 def test_a_person_is_shown_what_a_system_is_given_and_no_more(ada: Client) -> None:
     found = paper(ada, "Ada", A).json()
     given = msgspec.to_builtins(paper_of(0, SAMPLE[A].query))
-    assert found["task"] == json.loads(json.dumps(given)) | {"budget": OPTIMAL.brief(SAMPLE[A]).budget}
+    assert found["task"] == json.loads(json.dumps(given)) | {"budget": OPTIMAL.ranking_task(SAMPLE[A]).budget}
     assert found["person"] == "Ada"
     assert found["answer"] == {"sentences": [], "reached": 0, "seconds": 0, "revision": 0}
 

@@ -91,7 +91,7 @@ def pick_tasks(
     def offer(instance_id: str) -> OfferedPaper:
         instance = dataset[instance_id]
         paper = paper_of(positions[instance_id], instance.query)
-        return OfferedPaper(**msgspec.structs.asdict(paper), budget=task.brief(instance).budget or 0)
+        return OfferedPaper(**msgspec.structs.asdict(paper), budget=task.ranking_task(instance).budget or 0)
 
     def reveal(person: str, submission: RankingAnswer) -> object:
         signature = SystemHeader(name=PERSON, options={"name": person}).signature

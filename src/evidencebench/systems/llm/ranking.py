@@ -8,7 +8,7 @@ from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.providers import asks_json
 from evidencebench.query import Query
-from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
+from evidencebench.system import Ranking, RankingTask, Traits, merged_notes, rank_by_score
 from evidencebench.systems.llm.asking import converse
 from evidencebench.systems.llm.excerpts import (
     SHARED_PROMPTS,
@@ -69,16 +69,16 @@ class LlmRank:
     def traits(self) -> Traits:
         own, form = ("score", "scores") if self.method == "pointwise" else ("order", "order")
         names = (own, *SHARED_PROMPTS, form_name(form, structured=asks_json(self.chat)))
-        return Traits(reads_brief=True, waits=True, versions=lambda: versions_of(names))
+        return Traits(reads_task=True, waits=True, versions=lambda: versions_of(names))
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
         if not query.sentences:
             return Ranking(sentences=())
-        return (self._rank_pointwise if self.method == "pointwise" else self._rank_listwise)(query, brief)
+        return (self._rank_pointwise if self.method == "pointwise" else self._rank_listwise)(query, task)
 
-    def _rank_pointwise(self, query: Query, brief: Brief) -> Ranking:
+    def _rank_pointwise(self, query: Query, task: RankingTask) -> Ranking:
         form = form_text("scores", structured=asks_json(self.chat), n_sentences=len(query.sentences))
-        asked = PaperQuestion(prompt="score", query=query, scope=brief.scope, fields={"form": form})
+        asked = PaperQuestion(prompt="score", query=query, scope=task.scope, fields={"form": form})
         readings, notes = read_in_sections(self, asked, "scores", None, what="no part of the paper has scores")
         scores_of: list[list[float]] = [[] for _ in query.sentences]
         for reading in readings:
@@ -90,11 +90,11 @@ class LlmRank:
             rank_by_score([sum(scores) / len(scores) if scores else UNSCORED for scores in scores_of]), notes=notes
         )
 
-    def _rank_listwise(self, query: Query, brief: Brief) -> Ranking:
+    def _rank_listwise(self, query: Query, task: RankingTask) -> Ranking:
         asker, n_sentences = asker_of(self), len(query.sentences)
         form = form_text("order", structured=asks_json(self.chat), n_sentences=n_sentences)
         fields = {"form": form, "n_sentences": str(n_sentences)}
-        asked = PaperQuestion(prompt="order", query=query, scope=brief.scope, fields=fields)
+        asked = PaperQuestion(prompt="order", query=query, scope=task.scope, fields=fields)
         excerpt = asked.fitted(range(n_sentences), self.chat)
         asked = replace(asked, fields={**fields, "n_sentences": str(len(excerpt.shown))})
         outcome = converse(asker, asked.question("order", excerpt, self.chat))

@@ -11,7 +11,7 @@ from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.providers import asks_json
 from evidencebench.query import AspectScope, Query
-from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes
+from evidencebench.system import NamedSystem, Ranking, RankingTask, Traits, merged_notes
 from evidencebench.systems.fusion import full_order
 from evidencebench.systems.llm.asking import Asker, converse
 from evidencebench.systems.llm.excerpts import (
@@ -43,32 +43,32 @@ def selection_versions(chat: ChatModel, *names: str) -> Mapping[str, str]:
 
 
 def _selecting_traits(chat: ChatModel, *names: str) -> Traits:
-    return Traits(reads_brief=True, selects=True, waits=True, versions=lambda: selection_versions(chat, *names))
+    return Traits(reads_task=True, selects=True, waits=True, versions=lambda: selection_versions(chat, *names))
 
 
-def selection_question(prompt: str, query: Query, brief: Brief, chat: ChatModel, **fields: str) -> PaperQuestion:
-    form = form_text("answer", structured=asks_json(chat), n_sentences=len(query.sentences), budget=brief.budget)
-    asked = {"budget": budget_words(brief.budget), "form": form}
-    return PaperQuestion(prompt=prompt, query=query, scope=brief.scope, fields={**asked, **fields})
+def selection_question(prompt: str, query: Query, task: RankingTask, chat: ChatModel, **fields: str) -> PaperQuestion:
+    form = form_text("answer", structured=asks_json(chat), n_sentences=len(query.sentences), budget=task.budget)
+    asked = {"budget": budget_words(task.budget), "form": form}
+    return PaperQuestion(prompt=prompt, query=query, scope=task.scope, fields={**asked, **fields})
 
 
 def select_from(
     asker: Asker,
     prompt: str,
     query: Query,
-    brief: Brief,
+    task: RankingTask,
     indices: Sequence[int],
     *,
     notes: Mapping[str, int] = MappingProxyType({}),
     fields: Mapping[str, str] = MappingProxyType({}),
 ) -> Ranking:
     """Show a model some sentences, as many as fit; ``notes`` of earlier work are added to the answer's or error's."""
-    if brief.budget == 0 or not query.sentences:
+    if task.budget == 0 or not query.sentences:
         return NOTHING
-    asked = selection_question(prompt, query, brief, asker.chat, **fields)
+    asked = selection_question(prompt, query, task, asker.chat, **fields)
     try:
         excerpt = asked.fitted(indices, asker.chat)
-        outcome = converse(asker, asked.question("answer", excerpt, asker.chat, brief.budget))
+        outcome = converse(asker, asked.question("answer", excerpt, asker.chat, task.budget))
     except ReplyError as error:
         raise ReplyError(str(error), notes=merged_notes(notes, error.notes)) from error
     all_notes = merged_notes(notes, outcome.notes, cut_notes(excerpt))
@@ -113,8 +113,8 @@ class LlmBase:
     def traits(self) -> Traits:
         return _selecting_traits(self.chat, "base")
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        return select_from(asker_of(self), "base", query, brief, range(len(query.sentences)))
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        return select_from(asker_of(self), "base", query, task, range(len(query.sentences)))
 
 
 _POINTS: Mapping[AspectScope, str] = {
@@ -183,9 +183,9 @@ class LlmInContext:
                     "from other data with 'evidencebench llm examples'"
                 )
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
         self._check_unseen([query])
-        examples = [example for example in self._shown if example.in_scope(brief.scope)]
+        examples = [example for example in self._shown if example.in_scope(task.scope)]
         if not examples:
             raise SystemSpecError(
                 f"llm_icl: examples: none of {self.examples} has Results sentences; draw them from data with Results "
@@ -193,17 +193,17 @@ class LlmInContext:
             )
         texts = []
         for number, example in enumerate(examples, 1):
-            lines = [f"- {prompt_line(sentence)}" for sentence in example.in_scope(brief.scope)]
+            lines = [f"- {prompt_line(sentence)}" for sentence in example.in_scope(task.scope)]
             texts.append("\n".join((f"Example {number}, hypothesis: {prompt_line(example.hypothesis)}", *lines)))
         n_left_out = self.n - len(examples)
         return select_from(
             asker_of(self),
             "in_context",
             query,
-            brief,
+            task,
             range(len(query.sentences)),
             notes={"examples_left_out": n_left_out} if n_left_out else {},
-            fields={"points": _POINTS[brief.scope], "examples": "\n\n".join(texts)},
+            fields={"points": _POINTS[task.scope], "examples": "\n\n".join(texts)},
         )
 
 
@@ -254,15 +254,15 @@ class LlmSections:
     def traits(self) -> Traits:
         return _selecting_traits(self.chat, "section", "union")
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        if brief.budget == 0 or not query.sentences:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        if task.budget == 0 or not query.sentences:
             return NOTHING
-        asked = selection_question("section", query, brief, self.chat)
-        readings, notes = read_in_sections(self, asked, "answer", brief.budget, what="no section has an answer")
+        asked = selection_question("section", query, task, self.chat)
+        readings, notes = read_in_sections(self, asked, "answer", task.budget, what="no section has an answer")
         union = sorted({index for reading in readings for index in reading.indices})
-        if brief.budget is None or len(union) <= brief.budget:
+        if task.budget is None or len(union) <= task.budget:
             return selected(union, notes)
-        return select_from(asker_of(self), "union", query, brief, union, notes=notes)
+        return select_from(asker_of(self), "union", query, task, union, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,12 +300,12 @@ class LlmRerank:
     def traits(self) -> Traits:
         return _selecting_traits(self.chat, "extract")
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        first, n = self.system.rank(query, brief), len(query.sentences)
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
+        first, n = self.system.rank(query, task), len(query.sentences)
         n_named = len(set(first.sentences)) or self.top
         indices = {
             near
             for index in full_order(first, n)[: min(self.top, n_named)]
             for near in range(max(0, index - self.neighbours), min(n, index + self.neighbours + 1))
         }
-        return select_from(asker_of(self), "extract", query, brief, sorted(indices), notes=first.notes)
+        return select_from(asker_of(self), "extract", query, task, sorted(indices), notes=first.notes)

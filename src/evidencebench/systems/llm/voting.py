@@ -12,14 +12,14 @@ from evidencebench.engine.local import call_together
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes, rank_by_score
+from evidencebench.system import NamedSystem, Ranking, RankingTask, Traits, merged_notes, rank_by_score
 from evidencebench.systems.fusion import places_of
 from evidencebench.systems.llm.asking import error_priority
 from evidencebench.systems.llm.excerpts import require_within
 
 _MAX_SAMPLES = 64
 _MAX_AT_ONCE = 16  # as many as a client sends at a time unless it is told otherwise
-_Ask = Callable[[Query, Brief], Ranking]
+_Ask = Callable[[Query, RankingTask], Ranking]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +72,17 @@ class LlmVote:
 
     @property
     def traits(self) -> Traits:
-        return Traits(reads_brief=True, selects=all(part.selects for part in self.systems))
+        return Traits(reads_task=True, selects=all(part.selects for part in self.systems))
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
+    def rank(self, query: Query, task: RankingTask) -> Ranking:
         size = len(query.sentences)
-        answers, notes = self._ask(query, brief)
-        if brief.budget is None:
+        answers, notes = self._ask(query, task)
+        if task.budget is None:
             shares = _votes(answers, size, None)
             majority = tuple(index for index in range(size) if shares[index] > len(answers) / 2)
             return Ranking(sentences=majority, ordered=False, notes=notes)
         if self.method == "votes":
-            ranking = rank_by_score(_votes(answers, size, brief.budget))
+            ranking = rank_by_score(_votes(answers, size, task.budget))
             scores = tuple(score for score in ranking.scores or () if score > 0)
             return Ranking(sentences=ranking.sentences[: len(scores)], scores=scores, notes=notes)
         terms = [np.reciprocal(self.k + places_of(answer, size)) for answer in answers]
@@ -107,8 +107,8 @@ class LlmVote:
             for seed in range(chat.seed, chat.seed + self.samples):
                 yield replace(part, system=replace(system, chat=replace(chat, seed=seed))).rank
 
-    def _ask(self, query: Query, brief: Brief) -> tuple[list[Ranking], dict[str, int]]:
-        work = [partial(ask, query, brief) for ask in self._voters]
+    def _ask(self, query: Query, task: RankingTask) -> tuple[list[Ranking], dict[str, int]]:
+        work = [partial(ask, query, task) for ask in self._voters]
         ended = call_together(work, _MAX_AT_ONCE if any(part.waits for part in self.systems) else 1)
         errors = [outcome for outcome in ended if isinstance(outcome, BaseException)]
         for error in sorted(errors, key=error_priority):
