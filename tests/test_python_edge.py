@@ -208,7 +208,7 @@ def test_columns_and_frames_are_read_as_what_they_are() -> None:
 def test_what_cannot_answer_is_refused_in_words(system: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         answers_from(system)
-    with pytest.raises(TypeError, match=f"source 'mine': .*{message}.*a run, or a dict"):
+    with pytest.raises(TypeError, match=f"source 'mine': .*{message}.*a run or a dict"):
         evaluate({"mine": system}, SAMPLE, [TASK])
     with pytest.raises(TypeError, match=r"sources: .*\{'bm25': BM25\(\)\}"):
         evaluate(system, SAMPLE, [TASK])

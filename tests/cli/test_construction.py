@@ -234,7 +234,7 @@ def test_an_edit_stays_and_what_depends_on_it_alone_is_made_again(command: Comma
         assert "to be made again" not in command("construct status work").out
         assert command(RUN).code == 0
         assert OWN in hypotheses()
-        assert "corrected what steps had made: hypotheses of 1." in Path("work/dataset/datasheet.md").read_text()
+        assert "corrected the output of these steps: hypotheses of 1" in Path("work/dataset/datasheet.md").read_text()
         # Takes it back: what was asked then is stored.
         edit(answer="edit", id=first_draft("hypotheses"), step="hypotheses")
         assert command(RUN).code == 0
@@ -435,7 +435,7 @@ def test_sentences_are_asked_again_until_the_labels_are_as_precise_as_wanted(com
     assert (lead_in(path) > 0, n_paid.total() > n_judged, reached >= 0.8) == (target > 0,) * 3
 
 
-DOUBTS = ("so that the labels say nothing", "of the labels are wrong", "could not be read")
+DOUBTS = ("so the labels say nothing", "of the labels are wrong", "could not be read")
 JUDGES: dict[str, tuple[str, Callable[[Judged], Judged] | None, str]] = {
     "a right one": ("any", None, ""),
     "a fair one": ("noisy-0.1-0.002", None, ""),

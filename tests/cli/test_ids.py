@@ -46,7 +46,7 @@ def test_what_is_printed_is_of_the_chosen_instances(arguments: str, command: Com
 def test_a_report_is_of_the_chosen_instances_and_shows_how_it_was_made(command: Command) -> None:
     assert command("report bm25.jsonl --data sample -o report.html --ids ids.txt").code == 0
     page = Path("report.html").read_text(encoding="utf-8")
-    assert all(shown in page for shown in ("2 of 10 papers", "--ids ids.txt", *CHOSEN))
+    assert all(shown in page for shown in ("2 of 10 instances", "--ids ids.txt", *CHOSEN))
     assert SAMPLE.ids[0] not in page
 
 

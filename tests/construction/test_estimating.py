@@ -184,4 +184,4 @@ def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     (config.papers / open_drafts(config.work / "summaries.jsonl")[gone].paper_file).unlink()
     _, unreadable = estimate_construction(config, prices=PRICES, cache=cache)
     assert list(unreadable) == [gone]
-    assert "cannot be read" in unreadable[gone]
+    assert "no such file" in unreadable[gone]

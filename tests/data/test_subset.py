@@ -131,7 +131,7 @@ def test_an_experiment_and_a_cross_validation_take_a_subset(tmp_path: Path) -> N
     assert {row.recall.n for row in experiment.leaderboard().found["er_at_10"].standings} == {3}
     page = experiment.report(tmp_path / "own.html").read_text(encoding="utf-8")
     other = write_report(tmp_path / "whole.html", [tmp_path / "bm25.jsonl"], "sample").read_text(encoding="utf-8")
-    assert page.count("3 of 10 papers") == other.count("3 of 10 papers") == 1
+    assert page.count("3 of 10 instances") == other.count("3 of 10 instances") == 1
     what = CrossValidation(systems="bm25", tasks="er_at_10", n_folds=2, n_seeds=1)
     for engine in (None, Processes(1)):
         (figures,) = cross_validate(what, PART, engine=engine, journal=tmp_path / f"{engine}.jsonl")

@@ -206,7 +206,7 @@ def test_a_control_of_ones_own_that_gives_no_hypothesis_is_named(tmp_path: Path)
     ("controls", "said"),
     [
         ("changed", "changed=FILE; control_of"),
-        ("wrong_hypotheses", "'wrong_hypotheses' .*'wrong_hypothesis'.*one of"),
+        ("wrong_hypotheses", "'wrong_hypotheses' .*did you mean 'wrong_hypothesis'"),
         ("negated", "'negated' .*file.*negated=FILE; 'evidencebench llm rewrite negated'"),
         ("two_papers=a.json", r"'two_papers' .*'a\.json'"),
         ([], "controls: nothing"),

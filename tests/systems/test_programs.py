@@ -129,7 +129,7 @@ def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Pat
             "kinds": [str(kind) for kind in instance.query.kinds],
             "goal": None,
         }
-        task = {"budget": 3, "scope": "results", "task": "result_er_at_3"}
+        task = {"budget": 3, "scope": "results", "name": "result_er_at_3"}
         expected.append({"protocol": 1, "id": number, "query": query, "task": task})
     assert [json.loads(line) for line in sent.read_text().splitlines()] == expected
 

@@ -11,7 +11,7 @@ import msgspec
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import print_cautions, print_json, print_table, terminal_width
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, terminal_width
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.making import find_code, options_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, Factory, plugin_named, plugins
@@ -39,6 +39,9 @@ def tasks(*, as_json: options.AsJson, table_format: options.TableFormat) -> None
         return
     rows = [(task.name, _MEANINGS.get(task.budget, str(task.budget)), task.scope) for task in TASKS.values()]
     print_table(Table(columns=["task", "sentences that count", "aspects that count"], rows=rows), table_format)
+    if table_format == "text":
+        click.echo()
+        print_prose("Any other budget is a task too: er_at_25, result_er_at_3, er_at_5_percent, er_at_aspects.")
 
 
 def systems(

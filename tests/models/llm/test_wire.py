@@ -318,7 +318,7 @@ def test_addresses_are_put_together(model: str, base_url: str | None, address: s
     ("model", "options", "message"),
     [
         ("gpt-4o", {}, "expected provider/name, such as openai/NAME"),
-        ("nobody/m", {"base_url": "http://localhost/v1"}, "your own server: local/NAME"),
+        ("nobody/m", {"base_url": "http://localhost/v1"}, "your own server local/NAME"),
         ("local/m", {}, "base_url: .*got none"),
         ("azure/m", {"base_url": "https://x.org/openai/deployments/d"}, "api-version=DATE"),
         ("azure/m", {"base_url": "https://x.org/v1?api-key=1"}, "without .*query"),

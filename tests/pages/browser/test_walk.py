@@ -84,7 +84,6 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
     account = page.locator(".explanation")
     expect(account).to_contain_text("Why this score")
     expect(page.locator("#s-0")).to_be_in_viewport()
-    shoot(page, "paper")
     account.locator("summary").click()
     recalls = [float(text) for text in re.findall(r"([\d.]+)\s%\s*aspect recall", account.inner_text())]
     assert len(recalls) == 2
@@ -104,7 +103,6 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
     narrow.goto(page.url)
     expect(narrow.locator(".explanation")).to_be_visible()
     assert_fits(narrow)
-    shoot(narrow, "paper-narrow")
 
 
 CLAIM = "Dietary PBDE-47 lowers plasma T4"
