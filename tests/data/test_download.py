@@ -393,7 +393,7 @@ def test_retry_after_is_obeyed_up_to_a_minute(tmp_path: Path, asked: str, second
     ("behaviour", "attempts", "seconds", "n_held", "words"),
     [
         (answer(503), 2, 60.0, 0, "503 Service Unavailable"),
-        (hang, 2, 0.1, 0, r"no byte came for 0\.1 s"),
+        (hang, 2, 0.1, 0, r"no (byte came for 0\.1|answer within 0\.2) s"),  # the second where the machine is busy
         (hang_after(400), 1, 2.0, 400, "no byte came for 2 s"),
         (cut_after(100), 3, 60.0, 300, "the connection ended before the answer did"),
     ],
