@@ -61,7 +61,7 @@ def find_code(name: str) -> Code:
 def _instead(name: str) -> str:
     if Path(name).exists():
         return ": it is a file or folder; expected a system, such as bm25, or your own, file.py:name"
-    return f"{or_one_of(name, SYSTEMS, 'evidencebench systems', 'your own, file.py:name or package.module:name')}"
+    return or_one_of(name, SYSTEMS, "evidencebench systems", "your own, file.py:name or package.module:name")
 
 
 class Option(NamedTuple):
